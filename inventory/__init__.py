@@ -1,0 +1,1 @@
+"""What is wanted (typed, validated) and how to reach it."""

@@ -1,0 +1,1 @@
+"""One file a verb: which roles in which order."""

@@ -1,0 +1,1 @@
+"""One folder a thing that can be so on a host: facts, plan, apply."""

@@ -1,0 +1,1 @@
+"""Evidence of accepted drafts: windows, statistics, verdict, diagnosis."""

@@ -1,0 +1,1 @@
+"""The LXC container on its Proxmox node."""

@@ -1,0 +1,1 @@
+"""The drafter's configuration: read, checked, rendered."""

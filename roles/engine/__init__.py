@@ -1,0 +1,1 @@
+"""Which engine build: one immutable venv, with provenance."""

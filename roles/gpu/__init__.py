@@ -1,0 +1,1 @@
+"""NVIDIA driver, device nodes and userland."""

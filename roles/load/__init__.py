@@ -1,0 +1,1 @@
+"""Prompts and the streaming client that makes load and times it."""

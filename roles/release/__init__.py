@@ -1,0 +1,1 @@
+"""Release folders, activation, confirmation, revert, lock and audit."""

@@ -1,0 +1,1 @@
+"""Launching the engine, its phases, its health and why it died."""
