@@ -1,203 +1,88 @@
 """What is wanted on a host, typed: the words that an inventory file may use, their limits and their defaults."""
 
-from ipaddress import IPv4Interface, IPv6Interface
 from typing import Annotated, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    JsonValue,
-    PositiveFloat,
-    PositiveInt,
-    StringConstraints,
-    model_validator,
-)
+from pydantic import Field, JsonValue, PositiveFloat, PositiveInt, StringConstraints, model_validator
 
-from inventory.names import (
-    AbsolutePath,
-    Address,
-    EnvName,
-    GitSha,
-    HostName,
-    SecretReference,
-    ServiceName,
-    StorageId,
-    UserName,
-)
+from inventory.container_models import Container, Gpus, Mount, Net
+from inventory.names import AbsolutePath, EnvName, EnvValue, GitSha, HostName, SecretReference, ServiceName, Word, says
+from inventory.node_models import Api, Node, Paths, Ssh, Ticket, Token
+from inventory.strict import Model, Port
 
-Port = Annotated[int, Field(ge=1, le=65535)]
+__all__ = [
+    "Api",
+    "Bench",
+    "Container",
+    "Drafter",
+    "Engine",
+    "Gate",
+    "Gpus",
+    "Host",
+    "Model",
+    "Mount",
+    "Net",
+    "Node",
+    "Paths",
+    "Server",
+    "Ssh",
+    "Target",
+    "Ticket",
+    "Token",
+]
+
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
-
-class Model(BaseModel):
-    """Strict: an unknown key is an error, and nothing changes after it was read."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=False, use_attribute_docstrings=True)
-
-
-class Ssh(Model):
-    """How to log in."""
-
-    host: Address | None = None
-    """Address to dial. A host's default is the address of its container's net."""
-    port: Port = 22
-    user: UserName = "root"
-    key: str | None = None
-    """Path of a private key on the controller; without it the ssh agent and the usual files are tried."""
-    host_key: Annotated[str, StringConstraints(pattern=r"^(ssh-|ecdsa-|sk-)\S+ \S+$")] | None = None
-    """The host's public key, "ssh-ed25519 AAAA...". A container's is learnt through its node when it is left out."""
-    known_hosts: str = "~/.ssh/known_hosts"
-    """Where keys are looked up when host_key is not given."""
-
-
-class Token(Model):
-    """A Proxmox API token: `user@realm!id` and a reference to its secret."""
-
-    id: Annotated[str, StringConstraints(pattern=r"^[^\s@!]+@[A-Za-z0-9._-]+![A-Za-z0-9._-]+$")]
-    secret: SecretReference
-
-
-class Ticket(Model):
-    """A Proxmox user and a reference to the password."""
-
-    user: Annotated[str, StringConstraints(pattern=r"^[^\s@!]+@[A-Za-z0-9._-]+$")]
-    password: SecretReference
-
-
-class Api(Model):
-    """How to reach a node's API. TLS is always verified: by the system's CAs, a CA file, or a fingerprint."""
-
-    host: Address
-    port: Port = 8006
-    token: Token | None = None
-    ticket: Ticket | None = None
-    ca_file: str | None = None
-    fingerprint: Annotated[str, StringConstraints(pattern=r"^(?:[0-9A-Fa-f]{2}:){31}[0-9A-Fa-f]{2}$")] | None = None
-    """SHA-256 of the node's certificate, as `pvenode cert info` prints it."""
-    timeout_s: PositiveFloat = 30
-
-    @model_validator(mode="after")
-    def _one_login_one_anchor(self) -> "Api":
-        if (self.token is None) == (self.ticket is None):
-            raise ValueError("give exactly one of token and ticket")
-        if self.ca_file and self.fingerprint:
-            raise ValueError("give ca_file or fingerprint, not both")
-        return self
-
-
-class Paths(Model):
-    """Where things are on a machine; procfs and dev as node_exporter's flags of that name, for machines that show them elsewhere."""
-
-    root: AbsolutePath = "/opt/specrail"
-    logs: AbsolutePath = "/var/log/specrail"
-    procfs: AbsolutePath = "/proc"
-    dev: AbsolutePath = "/dev"
-
-
-class Node(Model):
-    """A Proxmox node: its API for what a token may do, its root shell for the rest (devices, bind mounts, pct exec)."""
-
-    name: HostName | None = None
-    """The node's own name in the cluster; default: its key in the inventory."""
-    api: Api
-    ssh: Ssh
-    paths: Paths = Paths()
-
-
-class Net(Model):
-    """net0 of a container."""
-
-    bridge: Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,14}$")] = "vmbr0"
-    ip: Literal["dhcp"] | IPv4Interface = "dhcp"
-    """"dhcp" or address/prefix."""
-    gateway: Address | None = None
-    ip6: Literal["auto", "dhcp", "none"] | IPv6Interface = "none"
-    tag: Annotated[int, Field(ge=1, le=4094)] | None = None
-    mtu: Annotated[int, Field(ge=576, le=65520)] | None = None
-    firewall: bool = False
-
-
-class Mount(Model):
-    """A folder of the node inside the container (a bind mount: set through the node's root shell)."""
-
-    source: AbsolutePath
-    target: AbsolutePath
-    read_only: bool = True
-
-
-class Gpus(Model):
-    """Which of the node's NVIDIA GPUs the container gets; () means none."""
-
-    indices: tuple[Annotated[int, Field(ge=0, le=63)], ...] = ()
-    mode: Annotated[str, StringConstraints(pattern=r"^0[0-7]{3}$")] = "0666"
-    """Of the device nodes inside the container (PVE's default 0660 shuts out every user but root)."""
-
-    @property
-    def devices(self) -> tuple[str, ...]:
-        """Device nodes that CUDA needs, below /dev; nvidia-uvm missing is the commonest partial failure."""
-        if not self.indices:
-            return ()
-        return (*(f"nvidia{index}" for index in self.indices), "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools")
-
-
-def _feature(value: str) -> str:
-    if value not in {"nesting", "keyctl", "fuse", "mknod"}:
-        raise ValueError(f"unknown feature {value!r}: nesting, keyctl, fuse and mknod are known")
-    return value
-
-
-class Container(Model):
-    """An LXC container on a Proxmox node."""
-
-    ctid: Annotated[int, Field(ge=100, le=999_999_999)]
-    hostname: HostName | None = None
-    """Default: the host's name in the inventory."""
-    template: Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9._-]*:vztmpl/[A-Za-z0-9._+-]+$")]
-    """A volume id, "local:vztmpl/ubuntu-24.04-standard_24.04-2_amd64.tar.zst"."""
-    cores: Annotated[int, Field(ge=1, le=8192)] = 8
-    memory_mib: Annotated[int, Field(ge=16)] = 32768
-    """Weights are read through it: give it more than the largest shard."""
-    swap_mib: Annotated[int, Field(ge=0)] = 0
-    storage: StorageId = "local-lvm"
-    rootfs_gib: PositiveInt = 64
-    net: Net = Net()
-    nameserver: Address | None = None
-    features: tuple[Annotated[str, AfterValidator(_feature)], ...] = ("nesting",)
-    mounts: tuple[Mount, ...] = ()
-    gpus: Gpus = Gpus()
-    unprivileged: bool = True
-    onboot: bool = True
-    pool: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+$")] | None = None
-    tags: tuple[Annotated[str, StringConstraints(pattern=r"^[a-z0-9_][a-z0-9_+.-]*$")], ...] = ("specrail",)
+_OWN_FLAGS = {
+    "--host": "server.listen",
+    "--port": "server.port",
+    "--tensor-parallel-size": "server.tensor_parallel",
+    "-tp": "server.tensor_parallel",
+    "--max-model-len": "server.max_model_len",
+    "--gpu-memory-utilization": "server.gpu_memory_utilization",
+    "--model": "model.path",
+    "--served-model-name": "model.served_name",
+    "--speculative-config": "drafter",
+    "-sc": "drafter",
+}
+"""Flags of the engine that specrail writes itself, and the keys that they come from."""
 
 
 class Engine(Model):
     """Which build of which engine. One source becomes one venv, named by what it was resolved to, built once."""
 
     kind: Literal["vllm"] = "vllm"
+    """The engine."""
     source: Annotated[
         str,
         StringConstraints(
             pattern=r"^(release:[0-9]+(\.[0-9]+)*([a-z]+[0-9]+)?(\.post[0-9]+)?|pr:[1-9][0-9]*|commit:[0-9a-f]{40}"
             r"|branch:[A-Za-z0-9][A-Za-z0-9._/-]*|wheel:\S+|path:/\S+)$"
         ),
+        says("release:VERSION, pr:NUMBER, commit:<40 hex digits>, branch:NAME, wheel:URL-or-path or path:/FOLDER"),
     ]
     """release:0.33.0, pr:40898, commit:<40 hex>, branch:NAME, wheel:URL-or-path, path:/a/checkout/on/the/host."""
-    repository: Annotated[str, StringConstraints(pattern=r"^(https|ssh|git|file)://\S+$")] = (
-        "https://github.com/vllm-project/vllm.git"
-    )
+    repository: Annotated[
+        str,
+        StringConstraints(pattern=r"^(https|ssh|git|file)://\S+$"),
+        says("a git URL that starts with https://, ssh://, git:// or file://"),
+    ] = "https://github.com/vllm-project/vllm.git"
+    """Where pr, commit and branch sources are fetched from."""
     commit: GitSha | None = None
     """Pins a pr or branch: a head that has moved on is then not followed."""
-    python: Annotated[str, StringConstraints(pattern=r"^3\.[0-9]+$")] | None = None
+    python: Annotated[str, StringConstraints(pattern=r"^3\.[0-9]+$"), says('a Python version, "3.12"')] | None = None
     """Python for the venv; default: the host's python3."""
     build: Literal["precompiled", "source"] = "precompiled"
     """precompiled takes the compiled libraries of the merge base's wheel; source compiles (hours)."""
-    torch_backend: Annotated[str, StringConstraints(pattern=r"^(auto|cpu|cu[0-9]{3})$")] = "auto"
-    index_url: str | None = None
+    torch_backend: Annotated[
+        str, StringConstraints(pattern=r"^(auto|cpu|cu[0-9]{3})$"), says("auto, cpu or a CUDA version such as cu130")
+    ] = "auto"
+    """Which build of torch is installed."""
+    index_url: (
+        Annotated[str, StringConstraints(pattern=r"^[^\s-]\S*$"), says('a package index\'s URL, or "none"')] | None
+    ) = None
     """Another package index than the default; "none" installs without any (offline hosts)."""
     build_timeout_s: PositiveFloat = 3600
+    """Seconds for fetching and building; give a source build several hours."""
 
     @model_validator(mode="after")
     def _commit_needs_a_moving_source(self) -> "Engine":
@@ -211,7 +96,12 @@ class Target(Model):
 
     path: AbsolutePath
     """Folder on the host with config.json, tokenizer and weights."""
-    served_name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$")]
+    served_name: Annotated[
+        str,
+        StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$"),
+        says("a model's name (letters, digits and . _ / -)"),
+    ]
+    """The name in /v1/models, which clients ask for."""
     revision: str | None = None
     """What the folder holds, for the record (a repository's commit)."""
 
@@ -220,16 +110,25 @@ class Drafter(Model):
     """A speculative-decoding drafter."""
 
     method: Literal["dflash", "eagle", "eagle3", "mtp", "draft_model", "ngram"] = "dflash"
+    """How tokens are drafted."""
     path: AbsolutePath | None = None
     """Folder on the host with the weights and, usually, a config.json. ngram and mtp need none."""
     tokens: Annotated[int, Field(ge=1, le=64)]
     """Speculative tokens per round (k)."""
-    config: dict[str, JsonValue] = {}
+    config: dict[str, JsonValue] = Field(default_factory=dict)
     """Merged over the folder's config.json (nested keys too); the whole config where the folder has none."""
-    repository: str | None = None
+    repository: (
+        Annotated[
+            str,
+            StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*$"),
+            says("a repository, OWNER/NAME"),
+        ]
+        | None
+    ) = None
     """Where the weights come from ("z-lab/Qwen3.6-27B-DFlash"): known drafters are checked against the table."""
     revision: str | None = None
-    options: dict[str, JsonValue] = {}
+    """The repository's commit that the folder holds."""
+    options: dict[str, JsonValue] = Field(default_factory=dict)
     """More keys of --speculative-config (attention_backend, draft_tensor_parallel_size ...)."""
 
     @model_validator(mode="after")
@@ -243,28 +142,53 @@ class Server(Model):
     """How the engine is served."""
 
     name: ServiceName = "vllm"
+    """Names the systemd unit and the service's folders on the host."""
     listen: Literal["127.0.0.1", "0.0.0.0"] = "127.0.0.1"  # noqa: S104 - a choice the operator may make, not a default
+    """Where the server listens; 0.0.0.0 is every interface of the container, without a login unless you set a key."""
     port: Port = 8000
+    """Where the server listens."""
     reach: Literal["tunnel", "direct"] = "tunnel"
-    """How the controller reaches it: through ssh, or at the host's address (needs a listen address that answers there)."""
+    """The controller's way: through ssh, or to the host's address (needs a listen address that answers there)."""
     tensor_parallel: PositiveInt = 1
+    """GPUs that share one copy of the model."""
     max_model_len: PositiveInt | None = None
+    """Context length in tokens; default: the model's own."""
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] | None = None
-    args: tuple[str, ...] = ()
+    """Share of each GPU's memory that the engine takes; default: the engine's own."""
+    args: tuple[Word, ...] = ()
     """More arguments of the engine's serve command, one word each."""
-    env: dict[EnvName, str] = {}
-    secrets: dict[EnvName, SecretReference] = {}
+    env: dict[EnvName, EnvValue] = Field(default_factory=dict)
+    """The engine's environment. Secrets do not belong here."""
+    secrets: dict[EnvName, SecretReference] = Field(default_factory=dict)
     """Environment from secret references: HF_TOKEN, VLLM_API_KEY. Goes into server.env (0600), never into argv."""
     start_timeout_s: PositiveFloat = 1800
+    """Seconds from the start to the first answer: loading, compiling, capturing graphs."""
     stop_timeout_s: PositiveFloat = 60
+    """Seconds between the polite stop and the hard one."""
     supervisor: Literal["auto", "systemd", "process"] = "auto"
+    """What keeps the server running; auto takes systemd where it is PID 1."""
     keep_releases: Annotated[int, Field(ge=2)] = 5
+    """How many releases stay on the host. The promoted one always stays."""
+
+    @model_validator(mode="after")
+    def _own_flags_have_keys(self) -> "Server":
+        for word in self.args:
+            if key := _OWN_FLAGS.get(word.partition("=")[0]):
+                raise ValueError(f"{word.partition('=')[0]} does not belong in args; it is written from {key}")
+        return self
+
+    @model_validator(mode="after")
+    def _variable_from_one_place(self) -> "Server":
+        if both := sorted(set(self.env) & set(self.secrets)):
+            raise ValueError(f"{', '.join(both)} is in env and in secrets; give it once")
+        return self
 
 
 class Gate(Model):
     """When a release may stay in service."""
 
     prompts: Annotated[int, Field(ge=1)] = 50
+    """How many of the fixed prompts are run."""
     max_tokens: PositiveInt = 128
     """Per prompt."""
     min_acceptance_length: Annotated[float, Field(ge=1)] = 1.5
@@ -274,33 +198,51 @@ class Gate(Model):
     max_acceptance_rate: Fraction = 0.98
     """Above it the text is a repetition loop."""
     confidence: Annotated[float, Field(gt=0.5, lt=1)] = 0.95
+    """Of the interval that must lie on one side of the limit before there is a verdict."""
     inconclusive: Literal["keep", "revert"] = "revert"
+    """What happens when the data allow no verdict."""
     timeout_s: PositiveFloat = 900
+    """Seconds for the whole gate."""
 
 
 class Bench(Model):
     """How load is made for `invoke bench`."""
 
     prompts: Annotated[int, Field(ge=1)] = 50
+    """How many of the fixed prompts are run."""
     max_tokens: PositiveInt = 256
+    """Per prompt."""
     concurrency: PositiveInt = 1
+    """Requests in flight at once."""
     warmup: Annotated[int, Field(ge=0)] = 2
+    """Requests before the measurement that do not count."""
     timeout_s: PositiveFloat = 1800
+    """Seconds for the whole run."""
 
 
 class Host(Model):
     """One container with one engine service: everything that specrail keeps true on it."""
 
     node: HostName
+    """Key of the Proxmox node, below `nodes`."""
     container: Container
+    """The container."""
     ssh: Ssh = Ssh()
+    """How to log in to the container."""
     paths: Paths = Paths()
+    """Where things are in the container."""
     engine: Engine
+    """Which build of the engine."""
     model: Target
+    """The model that is served."""
     drafter: Drafter | None = None
+    """The drafter; without one there is no speculation."""
     server: Server = Server()
+    """How the engine is served."""
     gate: Gate = Gate()
+    """When a release may stay in service."""
     bench: Bench = Bench()
+    """How load is made for `invoke bench`."""
 
     @model_validator(mode="after")
     def _direct_needs_an_open_ear(self) -> "Host":
@@ -309,4 +251,11 @@ class Host(Model):
             raise ValueError(
                 "server.reach: direct needs server.listen: 0.0.0.0 (127.0.0.1 answers only on the host itself)"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _a_gpu_for_each_rank(self) -> "Host":
+        have, want = len(self.container.gpus.indices), self.server.tensor_parallel
+        if have and want > have:
+            raise ValueError(f"server.tensor_parallel: {want} needs {want} GPUs; container.gpus.indices gives {have}")
         return self
