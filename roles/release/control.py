@@ -93,9 +93,11 @@ class Control:
         """Stop the server; it stays stopped."""
         self._run("stop")
 
-    def watch(self, offset: int, wait_s: int) -> str:
-        """What the engine has logged since `offset`; waits up to wait_s for the first byte of it."""
-        return self._run("watch", str(offset), str(wait_s), timeout_s=wait_s + 30).stdout
+    def watch(self, offset: int, wait_s: int) -> tuple[str, int]:
+        """What the engine has logged since `offset`, and where that ends; waits up to wait_s for the first byte."""
+        head, _, text = self._run("watch", str(offset), str(wait_s), timeout_s=wait_s + 30).stdout.partition("\n")
+        end = head.removeprefix("log_offset=")
+        return text, int(end) if end.isdigit() else offset
 
     def _pending(self, verb: str, nonce: str) -> None:
         try:

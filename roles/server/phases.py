@@ -16,7 +16,10 @@ _PHASES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("weights", r"Loading weights|Loading safetensors|Loading \S*\s?checkpoint shards"),
         ("drafter", r"Loading drafter model"),
         ("weights loaded", r"Loading weights took|Model loading took"),
-        ("compile", r"torch\.compile|Directly load (?:the )?(?:AOT )?compil|Using cache directory.*torch_compile"),
+        (
+            "compile",
+            r"for vLLM's torch\.compile|torch\.compile took|torch\.compile takes|Dynamo bytecode|Directly load (?:AOT|the) ",
+        ),
         ("memory", r"Available KV cache memory|KV cache size"),
         ("graphs", r"Capturing CUDA graph|Graph capturing|Capturing model for"),
         ("warm-up", r"init engine \(profile"),

@@ -9,8 +9,8 @@ from roles.server.health import Health, wrong_model
 from roles.server.phases import Startup, read
 from roles.server.signatures import explain
 
-Watch = Callable[[int, int], str]
-"""New text of the log after an offset, waiting at most so many seconds: (offset in bytes, seconds) -> text."""
+Watch = Callable[[int, int], tuple[str, int]]
+"""(offset, seconds) -> (text, end): the log after an offset in bytes, waiting at most so long; where the text ends."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,7 @@ def wait_until_serving(
     rest = ""
     shown: str | None = None
     while True:
-        text = watch(offset, 1)
-        offset += len(text.encode())
+        text, offset = watch(offset, 1)
         *whole, rest = (rest + text).split("\n")
         lines += whole
         startup = read(whole, startup)
