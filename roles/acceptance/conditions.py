@@ -1,0 +1,59 @@
+"""What a measurement depends on, and where two measurements differ in it."""
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Under which conditions acceptance was measured. None means unknown.
+
+    engine:         build with its version or commit ("vllm 0.33.0", "vllm pr:40898@1f2e...")
+    model:          target with revision or digest
+    drafter:        SHA-256 of the drafter's rendered config.json
+    k:              speculative tokens a round
+    prompts:        name and digest of the prompt set
+    thinking:       whether the chat template's thinking mode is on
+    concurrency:    requests at a time
+    gpu, driver:    as nvidia-smi names them
+    max_tokens:     per prompt
+    """
+
+    engine: str | None = None
+    model: str | None = None
+    drafter: str | None = None
+    k: int | None = None
+    prompts: str | None = None
+    temperature: float | None = None
+    thinking: bool | None = None
+    concurrency: int | None = None
+    gpu: str | None = None
+    driver: str | None = None
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One condition that is not the same: its name, and both values (None is unknown)."""
+
+    name: str
+    before: object
+    after: object
+
+    @property
+    def known(self) -> bool:
+        """Whether both values are known, so that they really differ."""
+        return self.before is not None and self.after is not None
+
+    def __str__(self) -> str:
+        old, new = ("unknown" if value is None else str(value) for value in (self.before, self.after))
+        return f"{self.name}: {old} -> {new}"
+
+
+PREVENTING = frozenset({"model", "prompts", "temperature", "thinking", "concurrency", "max_tokens"})
+"""A comparison means nothing when one of these is known to differ: it would compare other texts, not the drafter."""
+
+
+def differences(before: Conditions, after: Conditions) -> tuple[Difference, ...]:
+    """Where two measurements differ, in the order of the fields; also where only one side is known."""
+    pairs = ((field.name, getattr(before, field.name), getattr(after, field.name)) for field in fields(Conditions))
+    return tuple(Difference(name, old, new) for name, old, new in pairs if old != new)

@@ -1,0 +1,210 @@
+"""The one place that decides: pass, fail or inconclusive, with the reasons and the numbers behind them."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import log
+from typing import Literal
+
+from inventory.models import Gate
+from roles.acceptance.baseline import Baseline
+from roles.acceptance.collapse import healthy_acceptance, look
+from roles.acceptance.conditions import PREVENTING, Conditions, differences
+from roles.acceptance.power import prompts_needed, rounds_needed
+from roles.acceptance.statistics import Comparison, Interval, acceptance_length, paired
+from roles.acceptance.window import PromptWindow, Window, faults, first_positions, pool
+
+Outcome = Literal["pass", "fail", "inconclusive"]
+
+_UNUSABLE = 0.1  # share of windows that may be thrown out before nothing is decided
+_LOOP_ROUNDS = 30  # fewer rounds may accept nearly everything by chance, or because the text is a list
+_SHORTER_BLOCK = (
+    0.12  # what the first positions of the same drafter gain at most when k falls from 15 to 5 (measured 3-12 %)
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the gate says, and all that it says it from. Rates and relative changes are fractions.
+
+    reasons:  why this outcome, most important first; never empty
+    notes:    what limits the comparison, what was thrown out, what was odd; does not change the outcome
+    window:   all that was counted, pooled
+    length:   acceptance length with its interval; None without data
+    baseline_length, change: None where there is no baseline, or none that can be compared
+    collapsed: whether the early test decided
+    """
+
+    outcome: Outcome
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    window: Window = field(default_factory=Window)
+    length: Interval | None = None
+    baseline_release: str | None = None
+    baseline_window: Window | None = None
+    baseline_length: Interval | None = None
+    change: Comparison | None = None
+    collapsed: bool = False
+
+
+def decide(
+    policy: Gate, candidate: Sequence[PromptWindow], baseline: Baseline | None, conditions: Conditions
+) -> Verdict:
+    """Judge the windows of a release. Pure; nothing raises for odd counts.
+
+    In this order: nothing counted or counts that contradict themselves are inconclusive; a collapse is a fail, whatever
+    else; acceptance above policy.max_acceptance_rate is a fail (a repetition loop); then the floor, then the baseline.
+    A drop fails only when it is both larger than policy.max_drop and statistically real at policy.confidence. What
+    could not have been seen with so few rounds is inconclusive, never a pass.
+    """
+    kept = [prompt for prompt in candidate if prompt.window.rounds and not faults(prompt.window)]
+    pooled = pool(prompt.window for prompt in kept)
+    verdict = Verdict("inconclusive", (), window=pooled, length=acceptance_length(kept, policy.confidence))
+    notes = [*_notes(candidate, conditions, pooled)]
+    reference = None
+    if baseline is None:
+        notes.append("no baseline: the floor alone decides")
+    else:
+        differing = differences(baseline.conditions, conditions)
+        notes += [f"not as for the baseline: {difference}" for difference in differing]
+        if preventing := [one.name for one in differing if one.known and one.name in PREVENTING]:
+            notes.append(f"not compared with the baseline, the floor alone decides: {', '.join(preventing)} differ")
+        else:
+            reference = [prompt for prompt in baseline.windows if prompt.window.rounds and not faults(prompt.window)]
+            verdict = replace(
+                verdict,
+                baseline_release=baseline.release,
+                baseline_window=pool(prompt.window for prompt in reference),
+                baseline_length=acceptance_length(reference, policy.confidence),
+            )
+    verdict = replace(verdict, notes=tuple(notes))
+    if unusable := _why_unusable(candidate, kept):
+        return replace(verdict, reasons=(unusable,))
+    for judge in (_collapse, _loop, _floor):
+        if judged := judge(policy, verdict):
+            return replace(verdict, outcome=judged[0], reasons=(judged[1],), collapsed=judge is _collapse)
+    return _against_baseline(policy, kept, reference, verdict)
+
+
+def _notes(candidate: Sequence[PromptWindow], conditions: Conditions, pooled: Window) -> Iterator[str]:
+    why = Counter(broken[0] for prompt in candidate if (broken := faults(prompt.window)))
+    why.update(
+        "; ".join(prompt.window.doubts) or "no drafts were made"
+        for prompt in candidate
+        if not prompt.window.rounds and not faults(prompt.window)
+    )
+    for reason, count in why.items():
+        yield f"{count} of {len(candidate)} windows thrown out: {reason}"
+    if mixed := sum(1 for prompt in candidate if prompt.foreign_tokens):
+        yield f"{mixed} of {len(candidate)} windows hold other requests too: counted, but not compared by prompt"
+    if conditions.k is not None and pooled.k is not None and conditions.k != pooled.k:
+        yield f"the engine drafts {pooled.k} tokens a round, not the {conditions.k} that are wanted"
+    yield from pooled.doubts
+
+
+def _why_unusable(candidate: Sequence[PromptWindow], kept: Sequence[PromptWindow]) -> str | None:
+    if not candidate:
+        return "no data: nothing was measured"
+    broken = [found[0] for prompt in candidate if (found := faults(prompt.window))]
+    if len(broken) > _UNUSABLE * len(candidate):
+        return f"the counts contradict themselves in {len(broken)} of {len(candidate)} windows: {broken[0]}"
+    if not kept:
+        doubts = [doubt for prompt in candidate for doubt in prompt.window.doubts]
+        why = doubts[0] if doubts else "no drafts were made"
+        return why if why.startswith("no data") else f"no data: {why}"
+    return None
+
+
+def _collapse(policy: Gate, verdict: Verdict) -> tuple[Outcome, str] | None:
+    """Far below the baseline, or where there is none far below the floor: a few dozen rounds are enough."""
+    early = look(verdict.window, healthy_acceptance(policy.min_acceptance_length, verdict.baseline_window))
+    if early.state != "collapsed":
+        return None
+    rate = verdict.window.acceptance_rate or 0.0
+    return "fail", f"collapsed: {100 * rate:.1f} % of the drafted tokens are accepted ({early.rounds} rounds)"
+
+
+def _loop(policy: Gate, verdict: Verdict) -> tuple[Outcome, str] | None:
+    rate, rounds = verdict.window.acceptance_rate, verdict.window.rounds
+    if rate is None or rate <= policy.max_acceptance_rate:
+        return None
+    high = f"{100 * rate:.1f} % of the drafted tokens are accepted, above {100 * policy.max_acceptance_rate:g} %"
+    if rounds < _LOOP_ROUNDS:
+        return "inconclusive", f"{high}, but in {rounds} rounds only"
+    return "fail", f"{high}: the text is most likely a repetition loop"
+
+
+def _floor(policy: Gate, verdict: Verdict) -> tuple[Outcome, str] | None:
+    length, floor = verdict.length, policy.min_acceptance_length
+    if length is None:
+        return "inconclusive", "no interval: the counts say neither positions nor speculative tokens"
+    if length.high < floor:
+        return "fail", f"acceptance length {length.estimate:.2f} is below the floor of {floor:g}"
+    if length.low < floor:
+        need = None
+        if length.estimate != floor:
+            need = rounds_needed(verdict.window, abs(1 - floor / length.estimate), confidence=policy.confidence, arms=1)
+        more = f"; about {need} rounds would tell" if need else ""
+        rounds = verdict.window.rounds
+        return "inconclusive", f"{rounds} rounds cannot tell {length.estimate:.2f} from the floor of {floor:g}{more}"
+    return None
+
+
+def _against_baseline(
+    policy: Gate, kept: Sequence[PromptWindow], reference: Sequence[PromptWindow] | None, verdict: Verdict
+) -> Verdict:
+    above = "acceptance length is above the floor"
+    if reference is None:
+        return replace(verdict, outcome="pass", reasons=(above,))
+    alone = [prompt for prompt in kept if not prompt.foreign_tokens]
+    new, old, largest_drop, notes = _at_equal_k(policy, alone, reference)
+    change = paired(new, old, policy.confidence)
+    if change is None:
+        notes = (
+            *verdict.notes,
+            *notes,
+            "not compared with the baseline, the floor alone decides: too few common prompts",
+        )
+        return replace(verdict, outcome="pass", reasons=(above,), notes=notes)
+    outcome, reason = _judge_change(policy, change, largest_drop)
+    return replace(verdict, outcome=outcome, reasons=(reason,), notes=(*verdict.notes, *notes), change=change)
+
+
+def _judge_change(policy: Gate, change: Comparison, largest_drop: float) -> tuple[Outcome, str]:
+    drop, size = -change.relative, f"{100 * change.relative:+.1f} %"
+    width = f"{100 * change.low:+.1f} to {100 * change.high:+.1f} %, {change.prompts} prompts"
+    real = change.p_value < 1 - policy.confidence
+    if drop > largest_drop and real:
+        return (
+            "fail",
+            f"acceptance length {size} against the baseline ({width}), more than {100 * largest_drop:g} % less",
+        )
+    need = prompts_needed(change, largest_drop) if 0 < largest_drop < 1 else None
+    more = f"; {need} prompts would tell" if need and need > change.prompts else ""
+    if drop > largest_drop:
+        return "inconclusive", f"{size} against the baseline may be chance ({width}){more}"
+    # Not "low is above -max_drop": then no change at all would often be inconclusive. The question is whether a drop of
+    # that size would have been noticed.
+    if 0 < largest_drop < 1 and log(1 + change.relative) - log(1 + change.low) > -log(1 - largest_drop):
+        return "inconclusive", f"a drop of {100 * largest_drop:g} % could not have been seen ({width}){more}"
+    return "pass", f"acceptance length {size} against the baseline ({width})"
+
+
+def _at_equal_k(
+    policy: Gate, new: Sequence[PromptWindow], old: Sequence[PromptWindow]
+) -> tuple[Sequence[PromptWindow], Sequence[PromptWindow], float, tuple[str, ...]]:
+    """Both sides cut to the positions that they share where k differs, the largest drop that passes then, and notes."""
+    k_new, k_old = ({prompt.window.k for prompt in side if prompt.window.k is not None} for side in (new, old))
+    if len(k_new | k_old) <= 1:
+        return new, old, policy.max_drop, ()
+    k = min(k_new | k_old)
+    note = f"approximate: k differs, compared over the first {k} positions"
+    longer = max(k_new, default=0) > k
+    if longer:
+        note += f"; {100 * _SHORTER_BLOCK:g} % allowed for what a longer block costs them"
+    return _cut(new, k), _cut(old, k), policy.max_drop + (_SHORTER_BLOCK if longer else 0.0), (note,)
+
+
+def _cut(windows: Sequence[PromptWindow], k: int) -> list[PromptWindow]:
+    cut = ((prompt, first_positions(prompt.window, k)) for prompt in windows)
+    return [replace(prompt, window=window) for prompt, window in cut if window is not None]
