@@ -1,0 +1,87 @@
+"""How an engine is started: argv and environment of its serve command, by kind of engine."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from inventory.errors import UsageError
+from inventory.models import Server, Target
+
+
+@dataclass(frozen=True)
+class Serve:
+    """A command to serve with. env holds no secrets; they come from server.env on the host."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+
+
+def serve(
+    kind: str, venv: str, model: Target, server: Server, speculative: Mapping[str, object] | None, cache: str
+) -> Serve:
+    """The command for an engine of `kind` in the venv at that path.
+
+    speculative: what --speculative-config gets; None serves without a drafter
+    cache:       folder for what the engine compiles (see `cache_folder`)
+
+    Variables in server.env win over ours. Raises UsageError when server.args repeats what has its own field.
+    """
+    return _KINDS[kind](venv, model, server, speculative, cache)
+
+
+def cache_folder(base: str, venv: str, drafter_config_sha256: str | None) -> str:
+    """Where this build with this drafter config keeps what it compiles; base is the service's folder.
+
+    One folder for each config: vLLM's key for compiled graphs leaves dflash_config.target_layer_ids out, so a shared
+    cache silently runs the layers of the config before (seen with 0.23.0).
+    """
+    return f"{base}/cache/compile/{venv.rsplit('/', 1)[-1]}-{(drafter_config_sha256 or 'plain')[:12]}"
+
+
+_VLLM_FIELDS = {
+    "--host": "server.listen",
+    "--port": "server.port",
+    "--model": "model.path",
+    "--served-model-name": "model.served_name",
+    "--tensor-parallel-size": "server.tensor_parallel",
+    "-tp": "server.tensor_parallel",
+    "--max-model-len": "server.max_model_len",
+    "--gpu-memory-utilization": "server.gpu_memory_utilization",
+    "--speculative-config": "drafter",
+    "-sc": "drafter",
+}
+
+
+def _vllm(venv: str, model: Target, server: Server, speculative: Mapping[str, object] | None, cache: str) -> Serve:
+    for arg in server.args:
+        flag = arg.split("=", 1)[0].split(".", 1)[0]
+        owner = _VLLM_FIELDS.get(flag.replace("_", "-") if flag.startswith("--") else flag)
+        if owner:
+            raise UsageError(
+                f"server.args has {arg!r}, which {owner} says",
+                why=(
+                    "Two answers to one question: the engine would take the last one, and specrail believe the other.",
+                ),
+                tries=(f"move it to {owner}",),
+            )
+    argv = [f"{venv}/bin/vllm", "serve", model.path, "--host", server.listen, "--port", str(server.port)]
+    argv += ["--served-model-name", model.served_name, "--tensor-parallel-size", str(server.tensor_parallel)]
+    if server.max_model_len is not None:
+        argv += ["--max-model-len", str(server.max_model_len)]
+    if server.gpu_memory_utilization is not None:
+        argv += ["--gpu-memory-utilization", str(server.gpu_memory_utilization)]
+    if speculative is not None:
+        argv += ["--speculative-config", json.dumps(speculative, sort_keys=True)]
+    env = {
+        "VLLM_CACHE_ROOT": cache,
+        "VLLM_NO_USAGE_STATS": "1",
+        "DO_NOT_TRACK": "1",
+        "HF_HUB_OFFLINE": "1",  # the model is a folder: nothing may be fetched behind our back
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "",  # set, every process would compile all modules again at each start
+    }
+    return Serve(argv=(*argv, *server.args), env={**env, **server.env})
+
+
+_Adapter = Callable[[str, Target, Server, Mapping[str, object] | None, str], Serve]
+_KINDS: dict[str, _Adapter] = {"vllm": _vllm}
