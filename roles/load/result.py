@@ -11,12 +11,11 @@ from roles.load.prompts import Prompt
 
 @dataclass(frozen=True)
 class Sample:
-    """One counted request. started_s is since the counted span began; counters is what `scrape` gave right after it."""
+    """One counted request. started_s is since the counted span began."""
 
     prompt: Prompt
     started_s: float
     completion: Completion
-    counters: str | None = None
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class LoadResult:
     samples: tuple[Sample, ...]
     unsent: int
     wall_s: float
-    """From the first counted request to the end of the last, without the time that scrapes between them took."""
+    """From the first counted request to the end of the last."""
     started_at: datetime
     """UTC."""
     model: str

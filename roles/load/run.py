@@ -17,7 +17,6 @@ from roles.load.result import LoadResult, Progress, Sample
 _Ask = Callable[[Prompt], Awaitable[Completion]]
 _Scrape = Callable[[], str | None]
 _Tell = Callable[[Progress], None]
-_Enough = Callable[[Sequence[Sample]], bool]
 
 
 def run_load(
@@ -34,20 +33,18 @@ def run_load(
     extra_body: Mapping[str, object] | None = None,
     on_progress: _Tell | None = None,
     scrape: _Scrape | None = None,
-    scrape_each: bool = False,
-    enough: _Enough | None = None,
+    settle_s: float = 0.1,
 ) -> LoadResult:
     """Send each prompt once, `concurrency` at a time, the next one as soon as an answer is whole (closed loop).
 
     warmup requests go first, with prompts of their own: no counted prompt is then in the server's prefix cache by them.
     timeout_s is a request's. deadline_s is the whole run's: what is in flight then fails as "deadline".
     scrape returns the text of /metrics or None; it runs in another thread. A SpecrailError of it counts as None.
-    scrape_each scrapes after every request too (concurrency 1 only), so that each prompt has counts of its own.
-    enough sees the samples so far after each request; once it returns true, nothing new is sent.
+    It is called before the counted span and settle_s after it: vLLM counts a round a moment after it has sent it.
     A failed request is a result, not an error. KeyboardInterrupt breaks off what is in flight and reaches the caller.
     """
-    if concurrency < 1 or (scrape_each and (concurrency != 1 or scrape is None)):
-        raise ValueError("at least one at a time; counts of single requests need exactly one and a scrape")
+    if concurrency < 1:
+        raise ValueError("at least one at a time")
 
     async def run() -> LoadResult:
         deadline = None if deadline_s is None else asyncio.get_running_loop().time() + deadline_s
@@ -66,8 +63,10 @@ def run_load(
             await warming.run(concurrency, deadline)
             before = await _scraped(scrape)
             started_at = datetime.now(UTC)
-            span = _Span(ask, prompts, tell=on_progress, scrape=scrape if scrape_each else None, enough=enough)
+            span = _Span(ask, prompts, tell=on_progress)
             await span.run(concurrency, deadline)
+            if scrape is not None:
+                await asyncio.sleep(settle_s)
             return LoadResult(
                 samples=tuple(span.samples[index] for index in sorted(span.samples)),
                 unsent=len(prompts) - len(span.samples),
@@ -90,26 +89,15 @@ def run_load(
 class _Span:
     """A stretch of load: workers that take the next prompt from one row until it is empty, or the time is up."""
 
-    def __init__(
-        self,
-        ask: _Ask,
-        prompts: Sequence[Prompt],
-        *,
-        tell: _Tell | None,
-        scrape: _Scrape | None = None,
-        enough: _Enough | None = None,
-    ) -> None:
+    def __init__(self, ask: _Ask, prompts: Sequence[Prompt], *, tell: _Tell | None) -> None:
         self.samples: dict[int, Sample] = {}
         self.wall_s = 0.0
         self._ask = ask
         self._prompts = prompts
         self._tell = tell
-        self._scrape = scrape
-        self._enough = enough
         self._began = 0.0
         self._next = 0
         self._in_flight: dict[int, float] = {}
-        self._scraping_s = 0.0
 
     async def run(self, concurrency: int, deadline: float | None) -> None:
         """Fill `samples` and `wall_s`. deadline is a time of the loop's clock."""
@@ -123,7 +111,7 @@ class _Span:
                 late = _too_late(self._elapsed_s() - started_s)
                 self.samples[index] = Sample(self._prompts[index], started_s, late)
         finally:
-            self.wall_s = self._elapsed_s() - self._scraping_s
+            self.wall_s = self._elapsed_s()
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
@@ -133,16 +121,10 @@ class _Span:
             index, self._next = self._next, self._next + 1
             self._in_flight[index] = started_s = self._elapsed_s()
             sample = Sample(self._prompts[index], started_s, await self._ask(self._prompts[index]))
-            if self._scrape is not None:
-                scraped_from_s = self._elapsed_s()
-                sample = replace(sample, counters=await _scraped(self._scrape))
-                self._scraping_s += self._elapsed_s() - scraped_from_s
             del self._in_flight[index]
             self.samples[index] = sample
             if self._tell is not None:
                 self._tell(self._progress(sample))
-            if self._enough is not None and self._enough(tuple(self.samples.values())):
-                self._next = len(self._prompts)
 
     def _elapsed_s(self) -> float:
         return time.perf_counter() - self._began

@@ -1,0 +1,156 @@
+"""What a bench says to a person: the numbers of a run, and what changed against another one."""
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from roles.load.compare import Comparison, Row
+from roles.load.summary import Spread, Summary
+from roles.load.warnings import Doubt
+
+_SHOWN_POSITIONS = 16
+_INDENT = 2
+
+
+def bench_table(
+    summary: Summary,
+    *,
+    title: str,
+    subtitle: str | None = None,
+    acceptance_length: float | None = None,
+    acceptance_rate: float | None = None,
+    per_position_rates: Sequence[float] = (),
+    rounds: int | None = None,
+    k: int | None = None,
+    advice: Sequence[str] = (),
+    doubts: Sequence[Doubt] = (),
+) -> RenderableType:
+    """One run. Columns without lines, so that a pipe gets the same text; colour repeats what words say.
+
+    acceptance_length: tokens a round, bonus included; acceptance_rate and per_position_rates: 0-1
+    advice:            sentences that say what to try
+    """
+    parts: list[RenderableType] = [Text(title, style="bold")]
+    if subtitle:
+        parts.append(_line(subtitle))
+    parts += [_line(_requests(summary)), Text(), _speeds(summary)]
+    if any((summary.ttft_s, summary.tpot_s, summary.itl_s, summary.e2e_s)):
+        parts += [Text(), _latencies(summary)]
+    if acceptance_length is not None:
+        length = _acceptance(acceptance_length, acceptance_rate, rounds, k)
+        parts += [Text(), _labelled(("acceptance length", length), ("per position", _rates(per_position_rates)))]
+    if advice or doubts:
+        parts.append(Text())
+    parts += [_line(text, "advice", "green") for text in advice]
+    parts += [_line(doubt.message, *(("doubt", "red") if doubt.spoils else ("note", "yellow"))) for doubt in doubts]
+    return Group(*parts)
+
+
+def changes_table(comparison: Comparison) -> RenderableType:
+    """What changed against an earlier run, and whether that may be said."""
+    before = comparison.before
+    parts: list[RenderableType] = [
+        Text(f"against {before.release}, {before.kind} of {before.at:%Y-%m-%d %H:%M %Z}", style="bold")
+    ]
+    parts += [_line(refusal, "not comparable", "red") for refusal in comparison.refusals]
+    parts += [_line(str(difference), "differs", "yellow") for difference in comparison.differences]
+    table = _columns("", "before", "now", "change")
+    for row in comparison.rows:
+        table.add_row(*_change(row))
+    parts += [Text(), _indented(table)]
+    if comparison.positions:
+        old, new = zip(*comparison.positions, strict=True)
+        parts += [Text(), _labelled(("per position before", _rates(old)), ("             now", _rates(new)))]
+    for reason in dict.fromkeys(row.why_not for row in comparison.rows):
+        if reason is not None and reason not in comparison.refusals:
+            concerned = ", ".join(row.metric for row in comparison.rows if row.why_not == reason)
+            parts.append(_line(f"{concerned}: {reason}", "note", "yellow"))
+    return Group(*parts)
+
+
+def _requests(summary: Summary) -> str:
+    failed = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.requests_failed.items()))
+    total = summary.requests_ok + sum(summary.requests_failed.values()) + summary.requests_unsent
+    tokens = "an unknown number of" if summary.output_tokens is None else f"{summary.output_tokens:,}"
+    text = f"{summary.requests_ok} of {total} requests, {tokens} tokens in {summary.wall_s:.1f} s"
+    return f"{text}, failed: {failed}" if failed else text
+
+
+def _speeds(summary: Summary) -> RenderableType:
+    table = _columns("tok/s", "all streams", "one stream", "after the first token")
+    speeds = (summary.total_tok_s, summary.stream_tok_s, summary.decode_tok_s)
+    table.add_row("", *("-" if speed is None else f"{speed:.1f}" for speed in speeds))
+    return _indented(table)
+
+
+def _latencies(summary: Summary) -> RenderableType:
+    table = _columns("", "mean", "p50", "p90", "p99")
+    for name, spread, factor in (
+        ("TTFT ms", summary.ttft_s, 1e3),
+        ("TPOT ms", summary.tpot_s, 1e3),
+        ("ITL ms", summary.itl_s, 1e3),
+        ("E2E s", summary.e2e_s, 1),
+    ):
+        if spread is not None:
+            table.add_row(name, *_spread(spread, factor))
+    return _indented(table)
+
+
+def _spread(spread: Spread, factor: float) -> list[str]:
+    return [_figures(value * factor) for value in (spread.mean, spread.p50, spread.p90, spread.p99)]
+
+
+def _acceptance(length: float, rate: float | None, rounds: int | None, k: int | None) -> str:
+    known = [
+        None if k is None else f"k={k}",
+        None if rounds is None else f"{rounds:,} rounds",
+        None if rate is None else f"{100 * rate:.1f} % of drafted tokens",
+    ]
+    in_brackets = ", ".join(text for text in known if text is not None)
+    return f"{length:.2f} tokens a round" + (f" ({in_brackets})" if in_brackets else "")
+
+
+def _change(row: Row) -> tuple[str | Text, ...]:
+    ms = row.unit == "s"
+    numbers = ["-" if value is None else _figures(value * (1e3 if ms else 1)) for value in (row.before, row.after)]
+    change = Text("-")
+    if row.change is not None:
+        word, style = ("", "") if row.better is None else ("better ", "green") if row.better else ("worse ", "red")
+        change = Text.assemble((word, style), f"{100 * row.change:+.1f} %")
+    return (f"{row.metric} {'ms' if ms else row.unit}".rstrip(), *numbers, change)
+
+
+def _figures(value: float) -> str:
+    """Three significant figures, without an exponent."""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def _rates(rates: Sequence[float]) -> str:
+    shown = " ".join(f"{rate:.2f}" for rate in rates[:_SHOWN_POSITIONS])
+    return f"{shown} ..." if len(rates) > _SHOWN_POSITIONS else shown
+
+
+def _columns(*names: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for index, name in enumerate(names):
+        table.add_column(name, justify="right" if index else "left", no_wrap=True)
+    return table
+
+
+def _labelled(*lines: tuple[str, str]) -> RenderableType:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for label, text in lines:
+        if text:
+            grid.add_row(Text(label, no_wrap=True), Text(text))
+    return _indented(grid)
+
+
+def _line(text: str, word: str | None = None, style: str = "") -> RenderableType:
+    return _indented(Text.assemble((f"{word}: ", style), text) if word else Text(text))
+
+
+def _indented(what: RenderableType) -> RenderableType:
+    return Padding(what, (0, 0, 0, _INDENT), expand=False)
