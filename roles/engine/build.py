@@ -18,10 +18,13 @@ REFUSED = 65
 COMPILED_PATHS = r"^(csrc|cmake|rust)/|(^|/)CMakeLists\.txt$|\.(cu|cuh|c|cc|cpp|h|hpp|hip|rs)$"
 """Files (ERE) that end up in compiled libraries: changed ones make a published wheel's libraries the wrong ones."""
 
-COMPILED_LINES = r"^[+-][^+-].*(torch *[=<>~]=|CMakeExtension|ext_modules)"
+COMPILED_LINES = r"^[+-]([^+-].*)?(torch *[=<>~]=|CMakeExtension|ext_modules)"
 """Lines of a diff (ERE) that change what is compiled, or the torch that it was compiled against."""
 
-PHASES = ("lock", "clean", "packages", "fetch", "checkout", "base", "venv", "install", "check", "freeze", "done")
+PHASES = (
+    *("lock", "clean", "packages", "fetch", "checkout", "base"),
+    *("venv", "install", "check", "freeze", "provenance", "done"),
+)
 """In the order in which the script tells them, "specrail: phase NAME"; a build passes those that it needs."""
 
 
@@ -70,7 +73,6 @@ def script(
         compiled_paths=COMPILED_PATHS,
         compiled_lines=COMPILED_LINES,
         precompiled=kind.precompiled,
-        distribution=kind.distribution,
         source_folder=kind.source_folder,
         requirement=f"{kind.distribution}=={source.value}" if source.kind == "release" else source.value,
         import_check=render("engine/check.py.j2", module=kind.module),

@@ -55,7 +55,7 @@ def question(base: str, engine: Engine, procfs: str = "/proc") -> str:
 for venv in "$base"/venvs/*/; do
   [ -d "$venv" ] || continue
   name=${{venv%/}}
-  printf 'venv %s %s\\n' "${{name##*/}}" "$(base64 <"$venv/{provenance.FILE}" 2>/dev/null | tr -d '\\n')"
+  printf 'venv %s %s\\n' "${{name##*/}}" "$(cat "${{venv}}{provenance.FILE}" 2>/dev/null | base64 | tr -d '\\n')"
 done
 for uv in "$base"/bin/uv-*; do
   [ -x "$uv" ] && printf 'uv %s %s\\n' "${{uv##*/uv-}}" "$uv"

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from inventory.errors import UsageError
 from inventory.models import Server, Target
 
 
@@ -24,7 +23,7 @@ def serve(
     speculative: what --speculative-config gets; None serves without a drafter
     cache:       folder for what the engine compiles (see `cache_folder`)
 
-    Variables in server.env win over ours. Raises UsageError when server.args repeats what has its own field.
+    Variables in server.env win over ours.
     """
     return _KINDS[kind](venv, model, server, speculative, cache)
 
@@ -38,32 +37,7 @@ def cache_folder(base: str, venv: str, drafter_config_sha256: str | None) -> str
     return f"{base}/cache/compile/{venv.rsplit('/', 1)[-1]}-{(drafter_config_sha256 or 'plain')[:12]}"
 
 
-_VLLM_FIELDS = {
-    "--host": "server.listen",
-    "--port": "server.port",
-    "--model": "model.path",
-    "--served-model-name": "model.served_name",
-    "--tensor-parallel-size": "server.tensor_parallel",
-    "-tp": "server.tensor_parallel",
-    "--max-model-len": "server.max_model_len",
-    "--gpu-memory-utilization": "server.gpu_memory_utilization",
-    "--speculative-config": "drafter",
-    "-sc": "drafter",
-}
-
-
 def _vllm(venv: str, model: Target, server: Server, speculative: Mapping[str, object] | None, cache: str) -> Serve:
-    for arg in server.args:
-        flag = arg.split("=", 1)[0].split(".", 1)[0]
-        owner = _VLLM_FIELDS.get(flag.replace("_", "-") if flag.startswith("--") else flag)
-        if owner:
-            raise UsageError(
-                f"server.args has {arg!r}, which {owner} says",
-                why=(
-                    "Two answers to one question: the engine would take the last one, and specrail believe the other.",
-                ),
-                tries=(f"move it to {owner}",),
-            )
     argv = [f"{venv}/bin/vllm", "serve", model.path, "--host", server.listen, "--port", str(server.port)]
     argv += ["--served-model-name", model.served_name, "--tensor-parallel-size", str(server.tensor_parallel)]
     if server.max_model_len is not None:
