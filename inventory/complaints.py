@@ -180,13 +180,13 @@ def _met(value: JsonValue, path: tuple[int | str, ...]) -> str:
         return "a mapping" if value else "an empty mapping"
     if isinstance(value, list):
         return "a list" if value else "an empty list"
-    if any(isinstance(part, str) and is_secret_name(part) for part in path):
+    if any(part == "ticket" or (isinstance(part, str) and is_secret_name(part)) for part in path):
         return "a value that is not shown"
-    if isinstance(value, str):
-        if is_secret_value(value):
-            return "a value that is not shown"
-        return repr(value) if len(value) <= 60 else repr(value[:57]) + "..."
-    return json.dumps(value)
+    if not isinstance(value, str):
+        return json.dumps(value)
+    if is_secret_value(value):
+        return "a value that is not shown"
+    return repr(value) if len(value) <= 60 else repr(value[:57]) + "..."
 
 
 def _model_at(model: type[BaseModel], path: tuple[int | str, ...]) -> type[BaseModel] | None:

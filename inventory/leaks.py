@@ -29,6 +29,8 @@ _VALUE = re.compile(
 
 USE_SECRETS = "put a reference under server.secrets: NAME: env:NAME, file:PATH or command:ARGV"
 
+_TAKE_IT_OUT = "take it out of this file; git, pip and uv find the password of a URL in the host's ~/.netrc"
+
 
 def is_secret_name(name: str) -> bool:
     """Whether a variable or flag of this name holds a secret, as far as a name can tell."""
@@ -45,7 +47,8 @@ def leaks(tree: Located) -> Iterator[tuple[tuple[str | int, ...], Located, str, 
     """What in a host's or node's tree looks like a secret: path, value, message, hint. Never the value itself."""
     for path, leaf in tree.walk():
         if isinstance(leaf.value, str) and is_secret_value(leaf.value):
-            yield path, leaf, "looks like a secret; the value is not shown", USE_SECRETS
+            hint = USE_SECRETS if path[:1] == ("server",) else _TAKE_IT_OUT
+            yield path, leaf, "looks like a secret; the value is not shown", hint
         elif path[:2] == ("server", "env") and len(path) == 3 and _named_so(str(path[2]), leaf.value):
             yield path, leaf, "has the name of a secret; the value is not shown", USE_SECRETS
     server = tree.children.get("server")

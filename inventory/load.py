@@ -84,8 +84,7 @@ class _Loading:
         self.tree = tree
         self._top_level()
         self._unsaid()
-        names = self._entries("nodes")
-        for name, node in names.items():
+        for name, node in self._entries("nodes").items():
             checked, found = resolve_node(name, node, self.folder)
             self.problems += found
             if checked:
@@ -95,7 +94,7 @@ class _Loading:
         groups = self._groups()
         for name, host in self._entries("hosts").items():
             layers = [defaults, *(group for key, group in groups.items() if name in self.groups[key]), host]
-            self._host(name, merge_all(layers), names)
+            self._host(name, merge_all(layers))
         self.problems += conflicts(self.hosts)
 
     def _top_level(self) -> None:
@@ -115,14 +114,15 @@ class _Loading:
                 self._problem(value, dotted(path), "nothing stands after the colon", hint)
 
     def _entries(self, section: str) -> dict[str, Located]:
-        """The named entries of a section, those with a good name."""
-        entries = self._mapping(self.tree.child(section), section).children
+        """The named entries of a section, those that can be looked into."""
         good: dict[str, Located] = {}
-        for name, entry in entries.items():
-            if is_host_name(name):
-                good[name] = self._mapping(entry, f"{section}.{name}")
-            else:
+        for name, entry in self._mapping(self.tree.child(section), section).children.items():
+            if not is_host_name(name):
                 self._problem(entry, f"{section}.{name}", f"{HOST_NAME_WANTED} is wanted")
+                continue
+            mapping = self._mapping(entry, f"{section}.{name}")
+            if mapping.children or entry.value in (None, {}):
+                good[name] = mapping
         return good
 
     def _groups(self) -> dict[str, Located]:
@@ -159,16 +159,21 @@ class _Loading:
         """Check a part of a host by itself: a wrong value is wrong even where every host replaces it."""
         _, found = check(without_nulls(tree), Host, prefix, partial=True)
         self.problems += found
+        self._node_of(tree)
 
-    def _host(self, name: str, merged: Located, nodes: Mapping[str, Located]) -> None:
+    def _host(self, name: str, merged: Located) -> None:
         host, origins, found = resolve(name, merged, self.folder)
         self.problems += found
-        node = merged.child("node")
+        self._node_of(merged)
+        if host and host.node in self.nodes:
+            self.hosts[name] = ResolvedHost(name, host, host.node, self.nodes[host.node], origins)
+
+    def _node_of(self, tree: Located) -> None:
+        nodes = self._mapping(self.tree.child("nodes"), "nodes").children
+        node = tree.child("node")
         if node and isinstance(node.value, str) and is_host_name(node.value) and node.value not in nodes:
             hint = did_you_mean(node.value, nodes) or f"nodes are {', '.join(nodes) or 'none'}"
             self._problem(node, f"{node.origin.layer}.node", f"no node is called {node.value!r}", hint)
-        if host and host.node in self.nodes:
-            self.hosts[name] = ResolvedHost(name, host, host.node, self.nodes[host.node], origins)
 
     def _mapping(self, value: Located | None, key: str) -> Located:
         """A mapping as it is; nothing or null as an empty one; anything else as a problem."""

@@ -1,5 +1,6 @@
 """What is wanted on a host, typed: the words that an inventory file may use, their limits and their defaults."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, PositiveFloat, PositiveInt, StringConstraints, model_validator
@@ -7,7 +8,7 @@ from pydantic import Field, JsonValue, PositiveFloat, PositiveInt, StringConstra
 from inventory.container_models import Container, Gpus, Mount, Net
 from inventory.names import AbsolutePath, EnvName, EnvValue, GitSha, HostName, SecretReference, ServiceName, Word, says
 from inventory.node_models import Api, Node, Paths, Ssh, Ticket, Token
-from inventory.strict import Model, Port
+from inventory.strict import Model, Port, refuse
 
 __all__ = [
     "Api",
@@ -171,17 +172,16 @@ class Server(Model):
     """How many releases stay on the host. The promoted one always stays."""
 
     @model_validator(mode="after")
-    def _own_flags_have_keys(self) -> "Server":
-        for word in self.args:
-            if key := _OWN_FLAGS.get(word.partition("=")[0]):
-                raise ValueError(f"{word.partition('=')[0]} does not belong in args; it is written from {key}")
+    def _each_thing_said_once(self) -> "Server":
+        refuse(self._contradictions())
         return self
 
-    @model_validator(mode="after")
-    def _variable_from_one_place(self) -> "Server":
+    def _contradictions(self) -> Iterator[str]:
+        for flag in (word.partition("=")[0] for word in self.args):
+            if key := _OWN_FLAGS.get(flag):
+                yield f"{flag} does not belong in args; it is written from {key}"
         if both := sorted(set(self.env) & set(self.secrets)):
-            raise ValueError(f"{', '.join(both)} is in env and in secrets; give it once")
-        return self
+            yield f"{', '.join(both)} is in env and in secrets; give it once"
 
 
 class Gate(Model):
@@ -238,24 +238,21 @@ class Host(Model):
     drafter: Drafter | None = None
     """The drafter; without one there is no speculation."""
     server: Server = Server()
-    """How the engine is served."""
+    """The engine's service: address, arguments, environment, supervisor."""
     gate: Gate = Gate()
-    """When a release may stay in service."""
+    """What a release must show to stay in service."""
     bench: Bench = Bench()
-    """How load is made for `invoke bench`."""
+    """The load of `invoke bench`."""
 
     @model_validator(mode="after")
-    def _direct_needs_an_open_ear(self) -> "Host":
+    def _parts_fit(self) -> "Host":
+        refuse(self._contradictions())
+        return self
+
+    def _contradictions(self) -> Iterator[str]:
         address = self.ssh.host or ""
         if self.server.reach == "direct" and self.server.listen == "127.0.0.1" and not address.startswith("127."):
-            raise ValueError(
-                "server.reach: direct needs server.listen: 0.0.0.0 (127.0.0.1 answers only on the host itself)"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _a_gpu_for_each_rank(self) -> "Host":
+            yield "server.reach: direct needs server.listen: 0.0.0.0 (127.0.0.1 answers only on the host itself)"
         have, want = len(self.container.gpus.indices), self.server.tensor_parallel
         if have and want > have:
-            raise ValueError(f"server.tensor_parallel: {want} needs {want} GPUs; container.gpus.indices gives {have}")
-        return self
+            yield f"server.tensor_parallel: {want} needs {want} GPUs; container.gpus.indices gives {have}"

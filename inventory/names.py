@@ -59,10 +59,10 @@ def _no_way_up(value: str) -> str:
 
 
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_HOST_NAME = rf"^{_LABEL}$"
+HOST_NAME_PATTERN = rf"^{_LABEL}$"
 HOST_NAME_WANTED = "a name of letters, digits and dashes (at most 63, no dash at either end)"
 
-HostName = Annotated[str, StringConstraints(pattern=_HOST_NAME), says(HOST_NAME_WANTED)]
+HostName = Annotated[str, StringConstraints(pattern=HOST_NAME_PATTERN), says(HOST_NAME_WANTED)]
 """An inventory's name for a host, a group or a node: one DNS label, at most 63 characters."""
 
 Address = Annotated[
@@ -123,7 +123,7 @@ SecretReference = Annotated[
 
 def is_host_name(text: str) -> bool:
     """Whether `text` may name a host, a group or a node."""
-    return re.fullmatch(_HOST_NAME, text) is not None
+    return re.fullmatch(HOST_NAME_PATTERN, text) is not None
 
 
 def number_as_text(value: object) -> object:

@@ -1,11 +1,12 @@
 """Machines that can be reached, typed: ssh, the Proxmox API, a node."""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import PositiveFloat, StringConstraints, model_validator
 
 from inventory.names import AbsolutePath, Address, HostName, SecretReference, UserName, says
-from inventory.strict import Model, Port
+from inventory.strict import Model, Port, refuse
 
 
 class Ssh(Model):
@@ -85,11 +86,14 @@ class Api(Model):
 
     @model_validator(mode="after")
     def _one_login_one_anchor(self) -> "Api":
-        if (self.token is None) == (self.ticket is None):
-            raise ValueError("give exactly one of token and ticket")
-        if self.ca_file and self.fingerprint:
-            raise ValueError("give ca_file or fingerprint, not both")
+        refuse(self._contradictions())
         return self
+
+    def _contradictions(self) -> Iterator[str]:
+        if (self.token is None) == (self.ticket is None):
+            yield "give exactly one of token and ticket"
+        if self.ca_file and self.fingerprint:
+            yield "give ca_file or fingerprint, not both"
 
 
 class Paths(Model):

@@ -224,6 +224,8 @@ def _shown(tag: str) -> str:
 def _in_words(error: yaml.MarkedYAMLError, file: str) -> Problem:
     what = error.problem or error.context or "cannot be read"
     mark = error.problem_mark or error.context_mark
+    if error.context == "while scanning a quoted scalar":
+        mark = error.context_mark  # where it was opened, not where the file ends
     message, hint = next(((words or what, hint) for part, words, hint in _WORDS if part in what), (what, None))
     return Problem(file, mark.line + 1 if mark else None, "YAML", message, hint)
 

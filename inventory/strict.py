@@ -1,5 +1,6 @@
 """The base of all inventory models."""
 
+from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,3 +19,9 @@ class Model(BaseModel):
         use_attribute_docstrings=True,
         hide_input_in_errors=True,  # a value may be a secret in the wrong place
     )
+
+
+def refuse(complaints: Iterable[str]) -> None:
+    """Raise one ValueError with all complaints, if there are any."""
+    if said := "; ".join(complaints):
+        raise ValueError(said)
