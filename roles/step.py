@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-Action = Literal["create", "update", "restart", "build", "render", "activate", "nothing"]
+Action = Literal["create", "update", "start", "restart", "build", "render", "activate", "destroy", "nothing"]
 
 
 @dataclass(frozen=True)
