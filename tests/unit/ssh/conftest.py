@@ -1,0 +1,49 @@
+"""Servers that live as long as the tests of this folder, and shells on them that are closed after each test."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from inventory.ssh import SshShell
+from tests.unit.ssh.servers import SSHD, Server, asyncssh_server, openssh
+
+
+@pytest.fixture(scope="session")
+def openssh_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    if SSHD is None:
+        pytest.skip("sshd is not installed: apt-get install -y --no-install-recommends openssh-server")
+    with openssh(tmp_path_factory.mktemp("openssh")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def faulty_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with asyncssh_server(tmp_path_factory.mktemp("asyncssh")) as server:
+        yield server
+
+
+@pytest.fixture(params=["openssh", "asyncssh"])
+def server(request: pytest.FixtureRequest) -> Server:
+    """Either server; they differ in windows, packet sizes and manners."""
+    found: Server = request.getfixturevalue({"openssh": "openssh_server", "asyncssh": "faulty_server"}[request.param])
+    return found
+
+
+@pytest.fixture
+def closing() -> Iterator[Callable[[SshShell], SshShell]]:
+    """Hangs up at the end of the test."""
+    shells: list[SshShell] = []
+
+    def keep(shell: SshShell) -> SshShell:
+        shells.append(shell)
+        return shell
+
+    yield keep
+    for shell in shells:
+        shell.close()
+
+
+@pytest.fixture
+def shell(server: Server, closing: Callable[[SshShell], SshShell]) -> SshShell:
+    """A shell that has everything right."""
+    return closing(server.shell())
