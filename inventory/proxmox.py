@@ -220,7 +220,7 @@ class Proxmox:
         return UnreachableError(
             f"the API answers {json.dumps(answer)[:80]} where {expected} was expected",
             where=(self.node, f"GET {path}"),
-            why=["Whatever answers there is not the Proxmox API that specrail knows (PVE 8.2 and newer)."],
+            why=["Whatever answers there is not the Proxmox API that specrail knows (PVE 8.1 and newer)."],
             tries=["node.api.host, node.api.port  # in the inventory: are they this node's?"],
         )
 

@@ -141,7 +141,7 @@ _PARAMETERS = (
         BadParameter,
         r"property is not defined in schema",
         "This PVE does not know the parameter: it is misspelt, or the node is older than the parameter.",
-        "pveversion  # as root on {node}; specrail needs PVE 8.2 or newer",
+        "pveversion  # as root on {node}; specrail needs PVE 8.1 or newer",
     ),
     rule(
         BadParameter,
@@ -230,7 +230,7 @@ _TASKS = (
         ProxmoxError,
         r"Method '[^']+' not implemented|^Not Found$",
         "There is no such call here: node.api names another service, or the PVE is too old.",
-        "pveversion  # as root on {node}; specrail needs PVE 8.2 or newer",
+        "pveversion  # as root on {node}; specrail needs PVE 8.1 or newer",
     ),
     rule(
         ProxmoxError,

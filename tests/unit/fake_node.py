@@ -1,16 +1,27 @@
-"""fakepve over TLS on a thread of its own, with what it lacks for our tests: DHCP leases and a clean end."""
+"""fakepve over TLS on a thread of its own, with what it lacks for our tests: DHCP leases and a clean end.
+
+The fixtures are for the rooms' conftest.py to import.
+"""
 
 import asyncio
 import selectors
 import threading
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
 from fakepve import FakePve
 from fakepve.certs import make_cert
 
+from inventory.models import Api, Token
+from inventory.proxmox import Proxmox
+
+TOKEN = "llm@pve!deploy"
+SECRET = "8a1e"
+
+Connect = Callable[..., Proxmox]
 T = TypeVar("T")
 
 
@@ -69,3 +80,42 @@ async def _end(fake: FakeNode) -> None:
         if len(fake.selector.get_map()) <= 1:
             break
         await asyncio.sleep(0.002)
+
+
+@pytest.fixture(scope="session")
+def pki(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Certificate and key of the fake."""
+    return certificate(tmp_path_factory.mktemp("pki"))
+
+
+@pytest.fixture
+def fake(pki: tuple[Path, Path]) -> Iterator[FakeNode]:
+    """A node on which TOKEN may do everything."""
+    with serving(*pki) as node:
+        node.apitokens[TOKEN] = SECRET
+        yield node
+
+
+@pytest.fixture
+def connect(fake: FakeNode, pki: tuple[Path, Path]) -> Iterator[Connect]:
+    """Connect with TOKEN and the fake's certificate as CA; keywords change the Api, `sleep` and `clock` are passed on."""
+    with ExitStack() as stack:
+
+        def made(
+            sleep: Callable[[float], None] = lambda _: None,
+            clock: Callable[[], float] = lambda: 0.0,
+            secret: str = SECRET,
+            **changes: Any,
+        ) -> Proxmox:
+            words = {
+                "host": fake.host,
+                "port": fake.port,
+                "token": Token(id=TOKEN, secret="env:PVE_TOKEN"),
+                "ca_file": str(pki[0]),
+                **changes,
+            }
+            pve = Proxmox.connect(Api(**words), "pve1", lambda _: secret, sleep=sleep, clock=clock)
+            stack.callback(pve.close)
+            return pve
+
+        yield made

@@ -17,8 +17,7 @@ from inventory.errors import (
     SpecrailError,
     UnreachableError,
 )
-from tests.unit.fake_node import FakeNode
-from tests.unit.proxmox.conftest import SECRET, TOKEN, Connect
+from tests.unit.fake_node import SECRET, TOKEN, Connect, FakeNode
 
 CONFIG = "/nodes/pve1/lxc/129/config"
 TICKET = {"token": None, "ticket": {"user": "root@pam", "password": "env:PVE_PASSWORD"}, "secret": "secret"}

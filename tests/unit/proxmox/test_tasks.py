@@ -18,8 +18,7 @@ from inventory.errors import (
 )
 from inventory.proxmox_tasks import TaskResult, wait
 from inventory.upid import parse
-from tests.unit.fake_node import FakeNode
-from tests.unit.proxmox.conftest import Connect
+from tests.unit.fake_node import Connect, FakeNode
 
 UPID = parse("UPID:pve1:0009E9B0:103F1191:660069E7:vzcreate:129:llm@pve!deploy:")
 RUNNING = {"status": "running"}

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from inventory.errors import PreflightError, UnreachableError
-from tests.unit.fake_node import FakeNode, certificate, serving
-from tests.unit.proxmox.conftest import SECRET, TOKEN, Connect
+from tests.unit.fake_node import SECRET, TOKEN, Connect, FakeNode, certificate, serving
 
 OTHER = ":".join(["AA"] * 32)
 
