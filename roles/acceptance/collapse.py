@@ -6,7 +6,7 @@ from typing import Literal
 
 from roles.acceptance.window import Window
 
-FALSE_ALARMS = 0.001
+FALSE_ALARMS = 0.002
 """Bound on the chance to call a drafter collapsed that is as good as `healthy`, over all looks together."""
 
 _DEPTH = 3  # later positions add little, and a repetition loop that accepts all k at once would outweigh twenty rounds

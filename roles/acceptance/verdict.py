@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import log
 from typing import Literal
 
 from inventory.models import Gate
 from roles.acceptance.baseline import Baseline
-from roles.acceptance.collapse import healthy_acceptance, look
+from roles.acceptance.collapse import EarlyLook, healthy_acceptance, look
 from roles.acceptance.conditions import PREVENTING, Conditions, differences
 from roles.acceptance.power import prompts_needed, rounds_needed
 from roles.acceptance.statistics import Comparison, Interval, acceptance_length, paired
@@ -32,7 +32,7 @@ class Verdict:
     window:   all that was counted, pooled
     length:   acceptance length with its interval; None without data
     baseline_length, change: None where there is no baseline, or none that can be compared
-    collapsed: whether the early test decided
+    early:    what the test for a collapse says; None without data
     """
 
     outcome: Outcome
@@ -44,7 +44,38 @@ class Verdict:
     baseline_window: Window | None = None
     baseline_length: Interval | None = None
     change: Comparison | None = None
-    collapsed: bool = False
+    early: EarlyLook | None = None
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether the release is so bad that nothing more needs to be measured."""
+        return self.early is not None and self.early.state == "collapsed"
+
+    def as_json(self) -> dict[str, object]:
+        """The same facts for programs."""
+        return {
+            "outcome": self.outcome,
+            "reasons": list(self.reasons),
+            "notes": list(self.notes),
+            "rounds": self.window.rounds,
+            "drafted": self.window.drafted,
+            "accepted": self.window.accepted,
+            "speculative_tokens": self.window.k,
+            "acceptance_length": None if self.length is None else asdict(self.length),
+            "acceptance_rate": self.window.acceptance_rate,
+            "per_position_rates": list(self.window.per_position_rates),
+            "collapsed": self.collapsed,
+            "baseline": None
+            if self.baseline_window is None
+            else {
+                "release": self.baseline_release,
+                "rounds": self.baseline_window.rounds,
+                "speculative_tokens": self.baseline_window.k,
+                "acceptance_length": None if self.baseline_length is None else asdict(self.baseline_length),
+                "per_position_rates": list(self.baseline_window.per_position_rates),
+            },
+            "change": None if self.change is None else asdict(self.change),
+        }
 
 
 def decide(
@@ -80,9 +111,11 @@ def decide(
     verdict = replace(verdict, notes=tuple(notes))
     if unusable := _why_unusable(candidate, kept):
         return replace(verdict, reasons=(unusable,))
+    healthy = healthy_acceptance(policy.min_acceptance_length, verdict.baseline_window)
+    verdict = replace(verdict, early=look(pooled, healthy))
     for judge in (_collapse, _loop, _floor):
         if judged := judge(policy, verdict):
-            return replace(verdict, outcome=judged[0], reasons=(judged[1],), collapsed=judge is _collapse)
+            return replace(verdict, outcome=judged[0], reasons=(judged[1],))
     return _against_baseline(policy, kept, reference, verdict)
 
 
@@ -95,7 +128,7 @@ def _notes(candidate: Sequence[PromptWindow], conditions: Conditions, pooled: Wi
     )
     for reason, count in why.items():
         yield f"{count} of {len(candidate)} windows thrown out: {reason}"
-    if mixed := sum(1 for prompt in candidate if prompt.foreign_tokens):
+    if mixed := sum(1 for prompt in candidate if prompt.mixed):
         yield f"{mixed} of {len(candidate)} windows hold other requests too: counted, but not compared by prompt"
     if conditions.k is not None and pooled.k is not None and conditions.k != pooled.k:
         yield f"the engine drafts {pooled.k} tokens a round, not the {conditions.k} that are wanted"
@@ -115,13 +148,11 @@ def _why_unusable(candidate: Sequence[PromptWindow], kept: Sequence[PromptWindow
     return None
 
 
-def _collapse(policy: Gate, verdict: Verdict) -> tuple[Outcome, str] | None:
-    """Far below the baseline, or where there is none far below the floor: a few dozen rounds are enough."""
-    early = look(verdict.window, healthy_acceptance(policy.min_acceptance_length, verdict.baseline_window))
-    if early.state != "collapsed":
+def _collapse(_policy: Gate, verdict: Verdict) -> tuple[Outcome, str] | None:
+    if not verdict.collapsed:
         return None
     rate = verdict.window.acceptance_rate or 0.0
-    return "fail", f"collapsed: {100 * rate:.1f} % of the drafted tokens are accepted ({early.rounds} rounds)"
+    return "fail", f"collapsed: {100 * rate:.1f} % of the drafted tokens are accepted"
 
 
 def _loop(policy: Gate, verdict: Verdict) -> tuple[Outcome, str] | None:
@@ -144,7 +175,7 @@ def _floor(policy: Gate, verdict: Verdict) -> tuple[Outcome, str] | None:
         need = None
         if length.estimate != floor:
             need = rounds_needed(verdict.window, abs(1 - floor / length.estimate), confidence=policy.confidence, arms=1)
-        more = f"; about {need} rounds would tell" if need else ""
+        more = f"; about {need} rounds would tell" if need and need > verdict.window.rounds else ""
         rounds = verdict.window.rounds
         return "inconclusive", f"{rounds} rounds cannot tell {length.estimate:.2f} from the floor of {floor:g}{more}"
     return None
@@ -156,14 +187,14 @@ def _against_baseline(
     above = "acceptance length is above the floor"
     if reference is None:
         return replace(verdict, outcome="pass", reasons=(above,))
-    alone = [prompt for prompt in kept if not prompt.foreign_tokens]
+    alone = [prompt for prompt in kept if not prompt.mixed]
     new, old, largest_drop, notes = _at_equal_k(policy, alone, reference)
     change = paired(new, old, policy.confidence)
     if change is None:
         notes = (
             *verdict.notes,
             *notes,
-            "not compared with the baseline, the floor alone decides: too few common prompts",
+            "not compared with the baseline, the floor alone decides: too few prompts in common",
         )
         return replace(verdict, outcome="pass", reasons=(above,), notes=notes)
     outcome, reason = _judge_change(policy, change, largest_drop)
@@ -183,9 +214,10 @@ def _judge_change(policy: Gate, change: Comparison, largest_drop: float) -> tupl
     more = f"; {need} prompts would tell" if need and need > change.prompts else ""
     if drop > largest_drop:
         return "inconclusive", f"{size} against the baseline may be chance ({width}){more}"
-    # Not "low is above -max_drop": then no change at all would often be inconclusive. The question is whether a drop of
-    # that size would have been noticed.
-    if 0 < largest_drop < 1 and log(1 + change.relative) - log(1 + change.low) > -log(1 - largest_drop):
+    # A low bound under -max_drop is not enough: then no change at all would often be inconclusive. The question is
+    # whether a drop of that size would have been noticed.
+    blind = 0 < largest_drop < 1 and log(1 + change.relative) - log(1 + change.low) > -log(1 - largest_drop)
+    if change.low < -largest_drop and blind:
         return "inconclusive", f"a drop of {100 * largest_drop:g} % could not have been seen ({width}){more}"
     return "pass", f"acceptance length {size} against the baseline ({width})"
 

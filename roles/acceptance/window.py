@@ -9,6 +9,7 @@ from typing import Literal
 Source = Literal["request", "counters", "log"]
 """Where counts come from, best first: per-request histograms, /metrics deltas, log lines."""
 
+_IMMATERIAL_TOKENS = 2  # a health check's token, or an end-of-text token that one side does not count
 _WORST_LAST: tuple[Source, ...] = ("request", "counters", "log")
 
 
@@ -68,10 +69,15 @@ class PromptWindow:
 
     @property
     def foreign_tokens(self) -> int | None:
-        """Tokens generated meanwhile that are not this prompt's: above 0, others were served too. None: not known."""
+        """Tokens that were generated meanwhile and are not this prompt's; None when it is not known."""
         if self.window.generated is None or self.usage_tokens is None:
             return None
         return self.window.generated - self.usage_tokens
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the counts are of more (or less) than this prompt: other requests, or counters that lag behind."""
+        return abs(self.foreign_tokens or 0) > _IMMATERIAL_TOKENS
 
 
 def faults(window: Window) -> tuple[str, ...]:

@@ -1,0 +1,209 @@
+"""The edge that runs the acceptance gate: sends prompts one at a time and reads the counters around each of them."""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Generic, Literal, Protocol, TypeVar
+
+from inventory.models import Gate
+from roles.acceptance.baseline import Baseline
+from roles.acceptance.conditions import Conditions, differences
+from roles.acceptance.counters import Counters, delta, read
+from roles.acceptance.diagnosis import Diagnosis, diagnose
+from roles.acceptance.verdict import Verdict, decide
+from roles.acceptance.window import PromptWindow, pool
+
+_PROBE_TOKENS = 10  # so few that a collapse costs about eight rounds a look
+_PROBES = 7  # of at most nine rounds each: fewer than 60 when nothing at all is accepted
+_SETTLE_S = (0.02, 0.05, 0.1, 0.2, 0.4)  # vLLM counts an answer's last round a moment after it has sent it
+_LOOP = re.compile(r"(\S.{0,15}?)\1{19,}\s*$", re.DOTALL)
+
+
+class Prompt(Protocol):
+    """What the gate needs of a prompt: an id that stays the same from release to release."""
+
+    @property
+    def id(self) -> str:
+        """For pairing with the baseline."""
+
+
+class Completion(Protocol):
+    """What the gate needs of an answer."""
+
+    @property
+    def text(self) -> str:
+        """What is for the reader; may be empty while a model thinks."""
+
+    @property
+    def completion_tokens(self) -> int | None:
+        """As the server counts them; None when it does not say."""
+
+    @property
+    def finish_reason(self) -> str | None:
+        """ "stop", "length" ..."""
+
+
+P = TypeVar("P", bound=Prompt)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the gate is. probe: a few tokens each, to see a collapse early; measure: whole answers."""
+
+    phase: Literal["probe", "measure"]
+    done: int
+    total: int
+    rounds: int
+    acceptance_length: float | None
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """What the gate measured and what it says. windows are the whole answers, probes the short ones before them."""
+
+    release: str
+    verdict: Verdict
+    diagnosis: Diagnosis
+    conditions: Conditions
+    windows: tuple[PromptWindow, ...]
+    probes: tuple[PromptWindow, ...]
+    elapsed_s: float
+
+    @property
+    def baseline(self) -> Baseline:
+        """The measurement as what later releases are compared with."""
+        return Baseline(self.release, self.conditions, self.windows)
+
+    def as_json(self) -> dict[str, object]:
+        """What gate.json holds; `roles.acceptance.baseline.from_json` reads it back."""
+        return {
+            **self.baseline.as_json(),
+            "verdict": self.verdict.as_json(),
+            "causes": [asdict(cause) for cause in self.diagnosis.causes],
+            "cannot_tell": list(self.diagnosis.cannot_tell),
+            "probes": [asdict(prompt) for prompt in self.probes],
+            "elapsed_s": self.elapsed_s,
+        }
+
+
+def run_gate(
+    send: Callable[[P, int], Completion],
+    scrape: Callable[[], str],
+    prompts: Sequence[P],
+    policy: Gate,
+    baseline: Baseline | None,
+    conditions: Conditions,
+    on_progress: Callable[[Progress], None],
+    *,
+    release: str,
+    host: str,
+    method: str = "dflash",
+    clock: Callable[[], float] = time.monotonic,
+    wait: Callable[[float], None] = time.sleep,
+) -> GateResult:
+    """Run the gate against a server that is healthy, and judge it.
+
+    send:   send(prompt, max_tokens) gives one whole answer; what it raises goes through (the server died)
+    scrape: the text of /metrics; what it raises goes through
+    release, host, method: for the record and for the commands in the diagnosis
+
+    Prompts go one at a time, so the counters before and after are exactly this prompt's. First up to 7 of them with 10
+    tokens each: a drafter that is plainly broken is recognised in fewer than 60 rounds, a good one in 2 or 3 prompts.
+    Then the first policy.prompts with policy.max_tokens. Stops at a collapse, and at policy.timeout_s with what it has.
+    """
+    session = _Session(send, scrape, clock, wait)
+    started_s = clock()
+    prompts = prompts[: policy.prompts]
+    probes: list[PromptWindow] = []
+    windows: list[PromptWindow] = []
+
+    def judge() -> Verdict:
+        verdict = decide(policy, [*probes, *windows], baseline, conditions)
+        phase: Literal["probe", "measure"] = "measure" if windows else "probe"
+        done, total = (len(windows), len(prompts)) if windows else (len(probes), min(_PROBES, len(prompts)))
+        window = pool(prompt.window for prompt in windows or probes)
+        on_progress(Progress(phase, done, total, window.rounds, window.acceptance_length))
+        return verdict
+
+    verdict = decide(policy, (), baseline, conditions)
+    if policy.max_tokens > 2 * _PROBE_TOKENS:
+        for prompt in prompts[:_PROBES]:
+            probes.append(session.measure(prompt, _PROBE_TOKENS))
+            verdict = judge()
+            if verdict.early is not None and verdict.early.state != "open":
+                break
+    late = False
+    if not verdict.collapsed:
+        for prompt in prompts:
+            if late := clock() - started_s > policy.timeout_s:
+                break
+            windows.append(session.measure(prompt, policy.max_tokens))
+            verdict = judge()
+            if verdict.collapsed:
+                break
+    if not verdict.collapsed:
+        verdict = decide(policy, windows, baseline, conditions)  # probes are too short to be compared
+    notes = list(_remarks(session.answers))
+    if late:
+        notes.append(f"stopped after {len(windows)} of {len(prompts)} prompts: timeout_s is {policy.timeout_s:g}")
+    differing = differences(baseline.conditions, conditions) if baseline else ()
+    return GateResult(
+        release=release,
+        verdict=replace(verdict, notes=(*verdict.notes, *notes)),
+        diagnosis=diagnose(verdict.window, verdict.baseline_window, host=host, method=method, differing=differing),
+        conditions=conditions,
+        windows=tuple(windows),
+        probes=tuple(probes),
+        elapsed_s=clock() - started_s,
+    )
+
+
+class _Session(Generic[P]):
+    """One reading of the counters is the end of a prompt and the beginning of the next one."""
+
+    def __init__(
+        self,
+        send: Callable[[P, int], Completion],
+        scrape: Callable[[], str],
+        clock: Callable[[], float],
+        wait: Callable[[float], None],
+    ) -> None:
+        self._send = send
+        self._scrape = scrape
+        self._clock = clock
+        self._wait = wait
+        self._before = self._read()
+        self.answers: list[Completion] = []
+
+    def measure(self, prompt: P, max_tokens: int) -> PromptWindow:
+        answer = self._send(prompt, max_tokens)
+        self.answers.append(answer)
+        after = self._settled(answer.completion_tokens)
+        window = delta(self._before, after)
+        self._before = after
+        return PromptWindow(prompt.id, window, answer.completion_tokens)
+
+    def _settled(self, tokens: int | None) -> Counters:
+        """The counters once they hold the whole answer, or after about a second."""
+        after = self._read()
+        for pause_s in _SETTLE_S:
+            counted = delta(self._before, after).generated
+            if tokens is None or counted is None or counted >= tokens:
+                break
+            self._wait(pause_s)
+            after = self._read()
+        return after
+
+    def _read(self) -> Counters:
+        return read(self._scrape(), read_at_s=self._clock())
+
+
+def _remarks(answers: Sequence[Completion]) -> Iterator[str]:
+    """What is odd about the texts. Acceptance cannot see a broken text, and a text cannot be a verdict: notes."""
+    empty = sum(1 for answer in answers if answer.completion_tokens and not answer.text.strip())
+    loops = sum(1 for answer in answers if _LOOP.search(answer.text[-400:]))
+    if empty:
+        yield f"{empty} of {len(answers)} answers had tokens and no text (still thinking, or a wrong chat template)"
+    if loops:
+        yield f"{loops} of {len(answers)} answers end in a repetition"

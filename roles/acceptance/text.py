@@ -1,0 +1,72 @@
+"""The verdict as text: the number, its width, its meaning, the next command."""
+
+from roles.acceptance.diagnosis import Diagnosis
+from roles.acceptance.statistics import Interval
+from roles.acceptance.verdict import Verdict
+from roles.acceptance.window import Window
+
+_SHOWN_POSITIONS = 6
+_WIDTH = 60
+
+
+def as_text(
+    verdict: Verdict,
+    diagnosis: Diagnosis,
+    *,
+    host: str,
+    release: str,
+    prompts: str | None = None,
+    closing: str | None = None,
+) -> str:
+    """A few lines for a terminal, without colour and without a final newline.
+
+    prompts: name and digest of the prompt set
+    closing: what is in service now ("reverted to 2026-11-28T21-02-10Z-1c9e, which answers and accepts 3.04")
+    """
+    head = f"acceptance · {host} · release {release}"
+    lines = [f"{head:<{_WIDTH}}  {verdict.outcome}"]
+    if verdict.length is not None:
+        lines.append(f"  {_length(verdict, verdict.length)}   {_counts(verdict.window, prompts)}")
+    if verdict.window.per_position_rates:
+        rates = f"  {_rates(verdict.window)}"
+        if verdict.baseline_window is not None and verdict.baseline_window.per_position_rates:
+            rates = f"{rates:<36}  baseline {_rates(verdict.baseline_window)}"
+        lines.append(rates)
+    lines += [f"  {reason}" for reason in verdict.reasons]
+    for i, cause in enumerate(diagnosis.causes):
+        lines.append(f"  {'most likely' if i == 0 else 'or'}: {cause.cause} ({cause.why})")
+    lines += [f"  cannot tell: {line}" for line in diagnosis.cannot_tell]
+    lines += [f"  note: {note}" for note in verdict.notes]
+    ends = [f"next: {diagnosis.causes[0].next}"] if diagnosis.causes else []
+    ends += [closing] if closing else []
+    if ends:
+        lines.append(f"  {'        '.join(ends)}")
+    return "\n".join(lines)
+
+
+def _length(verdict: Verdict, length: Interval) -> str:
+    text = f"length {_interval(length)} per round"
+    if verdict.baseline_length is not None:
+        text += f", baseline {_interval(verdict.baseline_length)}"
+        relative = verdict.change.relative if verdict.change else length.estimate / verdict.baseline_length.estimate - 1
+        text += f"  {100 * relative:+.0f} %"
+    return text
+
+
+def _interval(interval: Interval) -> str:
+    return f"{interval.estimate:.2f} ({interval.low:.2f}-{interval.high:.2f})"
+
+
+def _counts(window: Window, prompts: str | None) -> str:
+    parts = [f"{window.rounds} rounds"]
+    if window.k is not None:
+        parts.append(f"k={window.k}")
+    if prompts:
+        parts.append(f"prompts {prompts}")
+    return ", ".join(parts)
+
+
+def _rates(window: Window) -> str:
+    rates = window.per_position_rates
+    shown = " ".join(f"{rate:.3f}" for rate in rates[:_SHOWN_POSITIONS])
+    return f"{shown} ..." if len(rates) > _SHOWN_POSITIONS else shown
