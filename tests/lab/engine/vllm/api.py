@@ -150,7 +150,11 @@ class Api:
         if not isinstance(wanted, int) or wanted < 1:
             raise Refused(400, "BadRequestError", f"max_tokens must be at least 1, got {wanted}.", "max_tokens")
         temperature = asked.get("temperature")
-        temperature = 1.0 if temperature is None else float(temperature)
+        temperature = 1.0 if temperature is None else temperature
+        if not isinstance(temperature, (int, float)) or not 0 <= temperature <= 2:
+            message = f"temperature must be in [0, 2], got {temperature}."
+            raise Refused(400, "BadRequestError", message, "temperature")
+        prompt = prompt.encode(errors="replace").decode()  # lone surrogates pass JSON, but no UTF-8
         variation = ""
         if temperature:
             self._sampled += 1
@@ -206,8 +210,8 @@ def _plain_prompt(asked: dict[str, Any]) -> tuple[str, int]:
 
 def _chat_prompt(asked: dict[str, Any]) -> tuple[str, int]:
     """Contents of all messages, and how many tokens they have in the chat template."""
-    messages = asked.get("messages")
     try:
+        messages = asked["messages"]
         contents = [_content(message) for message in messages]
         roles = [message["role"] for message in messages]
     except (TypeError, KeyError):

@@ -2,11 +2,12 @@
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from vllm.features import VERSION
 
-_VALUES = {
+_VALUES: dict[str, Callable[[str], Any]] = {
     "--dtype": str,
     "--max-num-seqs": int,
     "--max-num-batched-tokens": int,

@@ -109,7 +109,7 @@ class Drafter:
             return (0.0,) * k
         costs = self._costs(training, aux_layers)
         if set(costs) >= {"mask", "layer types", "guessed layers"}:
-            factors = [_ALL_THREE]
+            factors: list[tuple[float, ...]] = [_ALL_THREE]
         else:
             factors = [_FACTORS[cost] if cost != "mask" else self._mask_cost(target) for cost in costs]
         rates = curve(training.curves, k)

@@ -59,7 +59,7 @@ class Loading:
 
     @property
     def _ranks(self) -> int:
-        return self.arguments.tensor_parallel_size
+        return len(self.devices)
 
     @property
     def _process(self) -> Process:

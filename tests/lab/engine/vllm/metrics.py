@@ -1,7 +1,7 @@
 """Prometheus text with vLLM's names, labels and order, including the `_created` gauges that a reader must skip."""
 
 import resource
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from vllm.stats import Counts, Histogram, Load
 
@@ -93,7 +93,7 @@ def _gauge(name: str, text: str, labels: Labels, value: float) -> Iterator[str]:
     yield _sample(name, labels, value)
 
 
-def _counter(name: str, text: str, samples: list[tuple[Labels, int]], created: float) -> Iterator[str]:
+def _counter(name: str, text: str, samples: Sequence[tuple[Labels, int]], created: float) -> Iterator[str]:
     yield f"# HELP {name}_total {text}"
     yield f"# TYPE {name}_total counter"
     for labels, value in samples:

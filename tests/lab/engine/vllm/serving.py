@@ -14,7 +14,7 @@ from vllm.startup import Started
 from vllm.stats import WindowLog
 from vllm.web import Server
 
-_LAST_ANSWERS_S = 0.5
+_LAST_ANSWERS_S = 1.0
 """Wall seconds between the engine's death and the port's closing: /health answers 503 in this time."""
 
 
