@@ -89,6 +89,14 @@ def test_a_client_that_hangs_up_gives_its_place_free(engine: Engine) -> None:
     assert engine.metrics()['vllm:request_success_total{finished_reason="abort"}'] >= 1
 
 
+def test_a_client_that_gives_up_waiting_gives_its_place_free(engine: Engine) -> None:
+    with pytest.raises(requests.ReadTimeout):
+        requests.post(engine.url("/v1/chat/completions"), json=chat(PROMPT, 30_000, ignore_eos=True), timeout=0.1)
+    while engine.metrics()["vllm:num_requests_running"]:
+        pass
+    assert engine.metrics()["vllm:generation_tokens_total"] < 30_000
+
+
 def test_a_prompt_that_is_no_utf8_is_served(engine: Engine) -> None:
     assert engine.chat("half a \ud83d pair")["usage"]["completion_tokens"] == 40
 
