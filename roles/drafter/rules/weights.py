@@ -1,0 +1,166 @@
+"""Rules that compare the config with the shapes in the weights' header: what cannot be argued with."""
+
+import re
+from collections.abc import Iterator
+
+from roles.drafter.evidence import Evidence
+from roles.drafter.finding import Finding
+from roles.drafter.header import Header
+from roles.drafter.rules.rule import WITH_WEIGHTS, error, rule, warning
+
+_LAYER = re.compile(r"layers\.(\d{1,6})\.")
+_PER_LAYER = (
+    *("input_layernorm", "post_attention_layernorm"),
+    *("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"),
+    *("self_attn.q_norm", "self_attn.k_norm", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"),
+)
+_OPTIONAL = {"d2t", "t2d", "lm_head.weight", "embed_tokens.weight", "verifier_norm.weight", "verifier_lm_head.weight"}
+_TORCH_TYPES = {"bfloat16": "BF16", "float16": "F16", "float32": "F32"}
+_TRUTH = "the weights are what they are: take the config of the same revision"
+
+
+@rule("weights-file", methods=WITH_WEIGHTS)
+def broken_file(evidence: Evidence) -> Iterator[Finding]:
+    """The weights' files are whole."""
+    if evidence.header is not None:
+        for problem in evidence.header.problems[:5]:
+            yield error("weights", problem, "download the weights again")
+
+
+@rule("weights-layers")
+def layers(evidence: Evidence) -> Iterator[Finding]:
+    """num_hidden_layers is the number of layers in the weights."""
+    numbers = sorted(_layer_numbers(evidence.header))
+    count = evidence.view.effective("num_hidden_layers")
+    if not numbers:
+        return
+    if numbers != list(range(len(numbers))):
+        yield error(
+            "weights", f"layers {numbers[:12]} are not numbered from 0 without a gap", "download the weights again"
+        )
+    elif count is not None and count != len(numbers):
+        yield error("num_hidden_layers", f"{count} here, {len(numbers)} layers in the weights", _TRUTH, len(numbers))
+
+
+@rule("weights-shapes")
+def shapes(evidence: Evidence) -> Iterator[Finding]:
+    """Sizes in the config are the sides of the tensors."""
+    header, view = evidence.header, evidence.view
+    if header is None or not _is_plain(header):
+        return
+    for key, actual in _sizes(header).items():
+        given = view.effective(key)
+        if given is not None and given != actual:
+            yield error(key, f"{given} here, {actual} in the weights", _TRUTH, actual)
+
+
+@rule("weights-bias")
+def bias(evidence: Evidence) -> Iterator[Finding]:
+    """attention_bias is true exactly when the weights have attention biases."""
+    header = evidence.header
+    if header is None or not _is_plain(header):
+        return
+    there = any(name.endswith("q_proj.bias") for name in header.tensors)
+    said = evidence.view.body.get("attention_bias") is True
+    if there != said:
+        yield error(
+            "attention_bias",
+            f"{str(said).lower()} here, the weights have {'biases' if there else 'none'}",
+            _TRUTH,
+            there,
+        )
+
+
+@rule("weights-names")
+def names(evidence: Evidence) -> Iterator[Finding]:
+    """The weights hold the tensors of a DFlash drafter, no more and no fewer."""
+    header = evidence.header
+    if header is None or evidence.view.generation != "dflash" or not _is_plain(header):
+        return
+    have = {_plain(name) for name in header.tensors}
+    wanted = {"fc.weight", "hidden_norm.weight", "norm.weight"} | {
+        f"layers.{number}.{part}.weight" for number in _layer_numbers(header) for part in _PER_LAYER
+    }
+    if lacking := sorted(wanted - have):
+        yield error(
+            "weights", f"{len(lacking)} tensors are missing: {', '.join(lacking[:3])}", "download the weights again"
+        )
+    foreign = sorted(name for name in have - wanted - _OPTIONAL if not name.endswith(".bias"))
+    if foreign and any(word in name for name in foreign for word in ("conv", "selector", "markov", "confidence_head")):
+        yield error(
+            "architectures",
+            f"the weights are of a DFlash2 or DSpark drafter ({foreign[0][:60]}), the config says DFlash",
+            "take the config of the same revision",
+        )
+    elif foreign:
+        yield warning(
+            "weights", f"{len(foreign)} tensors are unknown: {', '.join(name[:60] for name in foreign[:3])}", _TRUTH
+        )
+
+
+@rule("weights-vocab")
+def vocabulary(evidence: Evidence) -> Iterator[Finding]:
+    """A drafter with a smaller vocabulary brings its own head and the map to the target's."""
+    header, size, rows = evidence.header, evidence.view.size("draft_vocab_size"), evidence.vocab
+    if header is None or not header.tensors or size is None:
+        return
+    shapes_by_name = {_plain(name): tensor.shape for name, tensor in header.tensors.items()}
+    head, table = shapes_by_name.get("lm_head.weight"), shapes_by_name.get("d2t")
+    if head and head[0] != size:
+        yield error("draft_vocab_size", f"{size} here, the head has {head[0]} rows", _TRUTH, head[0])
+    if rows is not None and size != rows:
+        if table is None:
+            yield error("weights", f"{size} of {rows} tokens are drafted, and there is no d2t that says which", _TRUTH)
+        elif table and table[0] != size:
+            yield error("draft_vocab_size", f"{size} here, d2t has {table[0]} entries", _TRUTH, table[0])
+
+
+@rule("weights-dtype")
+def dtype(evidence: Evidence) -> Iterator[Finding]:
+    """The dtype in the config is that of the weights."""
+    raw = evidence.view.raw
+    said = raw.get("dtype") if raw.get("torch_dtype") is None else raw.get("torch_dtype")
+    tensor = evidence.header.tensors.get("fc.weight") if evidence.header else None
+    wanted = _TORCH_TYPES.get(said) if isinstance(said, str) else None
+    if tensor is not None and wanted is not None and tensor.dtype != wanted:
+        yield warning("torch_dtype", f"{said} here, {tensor.dtype} in the weights", "compare with the published config")
+
+
+def _plain(name: str) -> str:
+    return name.removeprefix("model.")
+
+
+def _layer_numbers(header: Header | None) -> set[int]:
+    if header is None:
+        return set()
+    found = (_LAYER.match(_plain(name)) for name in header.tensors)
+    return {int(match[1]) for match in found if match}
+
+
+def _is_plain(header: Header) -> bool:
+    """Whether the tensors are named as z-lab names them; fused and renamed variants are not judged by shape."""
+    have = {_plain(name) for name in header.tensors}
+    return "fc.weight" in have and "layers.0.self_attn.q_proj.weight" in have
+
+
+def _sizes(header: Header) -> dict[str, int]:
+    """Sizes that the shapes give away: PyTorch's linear layers are [out, in]."""
+    shapes_by_name = {_plain(name): tensor.shape for name, tensor in header.tensors.items()}
+
+    def side(name: str, axis: int) -> int | None:
+        shape = shapes_by_name.get(name, ())
+        return shape[axis] if axis < len(shape) else None
+
+    head = side("layers.0.self_attn.q_norm.weight", 0)
+    queries, keys = side("layers.0.self_attn.q_proj.weight", 0), side("layers.0.self_attn.k_proj.weight", 0)
+    sizes = {
+        "hidden_size": side("fc.weight", 0),
+        "intermediate_size": side("layers.0.mlp.gate_proj.weight", 0),
+        "head_dim": head,
+        "num_attention_heads": queries // head if head and queries else None,
+        "num_key_value_heads": keys // head if head and keys else None,
+    }
+    return {key: size for key, size in sizes.items() if size is not None}
+
+
+RULES = (broken_file, layers, shapes, bias, names, vocabulary, dtype)

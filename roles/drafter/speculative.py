@@ -1,0 +1,14 @@
+"""What --speculative-config gets: a value, turned into JSON by json and by nothing else."""
+
+from inventory.models import Drafter
+
+
+def speculative_config(drafter: Drafter, folder: str | None) -> dict[str, object]:
+    """The value for one release.
+
+    folder: where that release keeps the drafter (config.json and links to the weights); None for methods that bring no
+            model of their own. The method is always said: an engine guesses it from "dflash" in the folder's path.
+    """
+    own = {"method": drafter.method, "num_speculative_tokens": drafter.tokens}
+    model = {} if folder is None else {"model": folder}
+    return {**drafter.options, **model, **own}
