@@ -25,14 +25,25 @@ def running(fresh: Lab) -> Lab:
 
 
 @pytest.fixture
-def node(fresh: Lab) -> Iterator[paramiko.SSHClient]:
+def shared(lab: Lab) -> Lab:
+    """The lab with container 129 running, as others have left it; for tests that leave it running and unbroken."""
+    status = lab.status()
+    if status["faults"] or status["containers"].get("ct129", {}).get("ssh") != "open":
+        lab.reset()
+        clients.create(lab)
+        clients.start(lab)
+    return lab
+
+
+@pytest.fixture
+def node(lab: Lab) -> Iterator[paramiko.SSHClient]:
     """The node's root shell."""
-    with clients.node(fresh) as client:
+    with clients.node(lab) as client:
         yield client
 
 
 @pytest.fixture
-def inside(running: Lab) -> Iterator[paramiko.SSHClient]:
-    """The shell of container 129."""
-    with clients.inside(running) as client:
+def inside(shared: Lab) -> Iterator[paramiko.SSHClient]:
+    """The shell of container 129; ask for `running` before it to have a new container."""
+    with clients.inside(shared) as client:
         yield client

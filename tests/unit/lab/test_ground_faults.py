@@ -98,57 +98,57 @@ def test_the_nodes_ssh_can_be_down(fresh: Lab) -> None:
     clients.node(fresh).close()
 
 
-def test_the_containers_network_can_go_and_breaks_what_is_open(running: Lab, inside: paramiko.SSHClient) -> None:
+def test_the_containers_network_can_go_and_breaks_what_is_open(shared: Lab, inside: paramiko.SSHClient) -> None:
     _, out, _ = inside.exec_command("sleep 300")
-    running.fault("ssh-down", ctid=129)
+    shared.fault("ssh-down", ctid=129)
     assert out.channel.recv_exit_status() == -1
     with pytest.raises(paramiko.ssh_exception.NoValidConnectionsError):
-        clients.inside(running)
+        clients.inside(shared)
 
 
-def test_ssh_can_accept_and_never_answer(running: Lab, inside: paramiko.SSHClient) -> None:
-    running.fault("ssh-frozen", ctid=129)
-    port = running.status()["containers"]["ct129"]["ssh_port"]
+def test_ssh_can_accept_and_never_answer(shared: Lab, inside: paramiko.SSHClient) -> None:
+    shared.fault("ssh-frozen", ctid=129)
+    port = shared.status()["containers"]["ct129"]["ssh_port"]
     with paramiko.SSHClient() as client, pytest.raises(paramiko.SSHException, match="banner"):
         client.connect("127.0.0.1", port, banner_timeout=0.1)
     _, out, _ = inside.exec_command("echo thawed")
     assert not out.channel.recv_ready()
-    running.fault("ssh-frozen", ctid=129, on=False)
+    shared.fault("ssh-frozen", ctid=129, on=False)
     assert out.read() == b"thawed\n"
 
 
-def test_a_disk_can_be_full_and_be_emptied(running: Lab, inside: paramiko.SSHClient) -> None:
+def test_a_disk_can_be_full_and_be_emptied(shared: Lab, inside: paramiko.SSHClient) -> None:
     run(inside, "echo before > kept")
-    running.fault("disk-full", ctid=129)
+    shared.fault("disk-full", ctid=129)
     assert run(inside, "df -Pk . | awk 'NR == 2 { print $4, $5 }'").out == "0 100%\n"
     full = run(inside, "printf more | tee -a kept >/dev/null; cat kept")
     assert (full.out, full.err) == ("before\n", "tee: kept: File too large\n")
-    running.fault("disk-full", ctid=129, on=False)
+    shared.fault("disk-full", ctid=129, on=False)
     assert run(inside, "echo more >> kept; cat kept").out == "before\nmore\n"
     assert int(run(inside, "df -B1 --output=avail . | tail -n1").out) > 10**10
 
 
 def test_a_full_disk_stops_the_writing_of_what_runs_already_without_killing_it(
-    running: Lab, inside: paramiko.SSHClient
+    shared: Lab, inside: paramiko.SSHClient
 ) -> None:
     write, out, _ = inside.exec_command(f'python3 -c "{_WRITER}"')
     said = []
     for on in (False, True, False):
-        running.fault("disk-full", ctid=129, on=on)
+        shared.fault("disk-full", ctid=129, on=on)
         write.write("go\n")
         write.flush()
         said.append(out.readline())
     assert said == ["1\n", "File too large\n", "1\n"]
 
 
-def test_a_stranger_can_have_the_servers_port(running: Lab) -> None:
-    running.fault("port-taken", ctid=129)
-    port = running.status()["containers"]["ct129"]["server_port"]
+def test_a_stranger_can_have_the_servers_port(shared: Lab) -> None:
+    shared.fault("port-taken", ctid=129)
+    port = shared.status()["containers"]["ct129"]["server_port"]
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5)
     with caught.value as answer:
         assert (answer.code, answer.headers["Server"]) == (404, "nginx")
-    running.fault("port-taken", ctid=129, on=False)
+    shared.fault("port-taken", ctid=129, on=False)
     with pytest.raises(urllib.error.URLError, match="refused"):
         urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5)
 

@@ -101,10 +101,10 @@ def test_pct_exec_runs_inside_with_stdin_and_status_before_there_is_a_network(
     assert (running.layout.container(129) / "root/.ssh/authorized_keys").read_text().endswith("# a key\n")
 
 
-def test_files_are_pushed_and_pulled_with_their_mode(running: Lab, node: paramiko.SSHClient) -> None:
+def test_files_are_pushed_and_pulled_with_their_mode(shared: Lab, node: paramiko.SSHClient) -> None:
     run(node, "printf secret > file")
     assert run(node, 'pct push 129 "$PWD/file" /opt/file --perms 0600').status == 0
-    pushed = running.layout.container(129) / "opt/file"
+    pushed = shared.layout.container(129) / "opt/file"
     assert (pushed.read_text(), pushed.stat().st_mode & 0o777) == ("secret", 0o600)
     assert run(node, 'pct pull 129 /opt/file "$PWD/back" && cat back').out == "secret"
 

@@ -44,8 +44,8 @@ def test_input_that_nobody_reads_does_not_hang_the_command(inside: paramiko.SSHC
     assert out.channel.recv_exit_status() == 0
 
 
-def test_commands_find_the_container_not_this_machine(running: Lab, inside: paramiko.SSHClient) -> None:
-    home = running.layout.container(129)
+def test_commands_find_the_container_not_this_machine(shared: Lab, inside: paramiko.SSHClient) -> None:
+    home = shared.layout.container(129)
     said = run(inside, 'echo "$HOME $(pwd) $TMPDIR"; hostname; which nvidia-smi df python3')
     assert said.out.splitlines() == [
         f"{home}/root {home}/root {home}/tmp",
@@ -62,9 +62,9 @@ def test_a_daemon_outlives_its_session_and_ends_with_the_container(running: Lab)
     assert running.processes(129) == []
 
 
-def test_a_dead_daemon_is_no_zombie(running: Lab, inside: paramiko.SSHClient) -> None:
+def test_a_dead_daemon_is_no_zombie(shared: Lab, inside: paramiko.SSHClient) -> None:
     pid = run(inside, "setsid sleep 300 </dev/null >/dev/null 2>&1 & echo $!").out.strip()
-    assert running.kill(129, "sleep 300") == 1
+    assert shared.kill(129, "sleep 300") == 1
     eventually(lambda: run(inside, f"kill -0 {pid}").status != 0)
 
 
@@ -84,23 +84,23 @@ def test_a_command_lives_on_when_the_line_breaks(running: Lab) -> None:
     running.stop(129)
 
 
-def test_only_a_key_of_the_create_call_opens_the_container(running: Lab, tmp_path: Path) -> None:
+def test_only_a_key_of_the_create_call_opens_the_container(shared: Lab, tmp_path: Path) -> None:
     stranger = tmp_path / "stranger"
     asyncssh.generate_private_key("ssh-ed25519").write_private_key(str(stranger))
-    port = running.status()["containers"]["ct129"]["ssh_port"]
+    port = shared.status()["containers"]["ct129"]["ssh_port"]
     with pytest.raises(paramiko.AuthenticationException):
         clients.login(port, stranger)
 
 
-def test_passwords_open_nothing(running: Lab) -> None:
-    port = running.status()["containers"]["ct129"]["ssh_port"]
+def test_passwords_open_nothing(shared: Lab) -> None:
+    port = shared.status()["containers"]["ct129"]["ssh_port"]
     with paramiko.SSHClient() as client:
         client.set_missing_host_key_policy(clients.AnyHostKey())
         with pytest.raises(paramiko.BadAuthenticationType):
             client.connect("127.0.0.1", port, username="root", password="x", allow_agent=False, look_for_keys=False)
 
 
-def test_a_tunnel_reaches_the_container_and_nothing_else(running: Lab, inside: paramiko.SSHClient) -> None:
+def test_a_tunnel_reaches_the_container_and_nothing_else(shared: Lab, inside: paramiko.SSHClient) -> None:
     transport = inside.get_transport()
     assert transport is not None
     with (
@@ -134,13 +134,13 @@ def test_host_keys_are_learnt_through_the_node_and_are_new_after_a_re_creation(
         clients.login(port, running.layout.login_key, host_key=key)
 
 
-def test_connections_and_exec_requests_are_counted_by_machine(running: Lab, node: paramiko.SSHClient) -> None:
-    before = running.traffic()
-    with clients.inside(running) as client:
+def test_connections_and_exec_requests_are_counted_by_machine(shared: Lab, node: paramiko.SSHClient) -> None:
+    before = shared.traffic()
+    with clients.inside(shared) as client:
         run(client, "true")
         run(client, "true")
     run(node, "pct exec 129 -- true")
-    came = running.traffic().since(before)
+    came = shared.traffic().since(before)
     assert came.connections == {"ct129": 1}
     assert came.execs == {"ct129": 2, "pve1": 1}
     assert (came.api_reads, came.api_writes) == (0, 0)
