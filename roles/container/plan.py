@@ -13,7 +13,7 @@ _ROLE = "container"
 _PLUGS_DEVICES = (9, 0)
 """Since PVE 9.0 a running container gets a new dev[n] at once (pve-container c702167); before, at its next start."""
 
-_BY_SHELL = "through the node's root shell: no API token may set it"
+_BY_SHELL = "no API token may set this"
 
 
 def plan(
@@ -34,10 +34,10 @@ def plan(
     if have.missing or have.creating:
         refusals.stop([*refusals.taken(have), *refusals.devices(want, node)])
         return list(_from_nothing(name, want, have, public_key))
+    refusals.stop(list(refusals.half_made(have)))
     refusals.stop(
         [
-            *refusals.half_made(have),
-            *(() if adopt or have.lock == "create" else refusals.foreign(name, have)),
+            *(() if adopt else refusals.foreign(name, have)),
             *refusals.unchangeable(name, want, have),
             *refusals.devices(want, node),
         ]
@@ -98,7 +98,10 @@ def create_fields(name: str, want: Container, public_key: str | None) -> Fields:
 def _changes(name: str, want: Container, have: ContainerFacts, node: NodeFacts) -> Iterator[Step]:
     config = have.next_config
     by_api = diff.by_api(name, want, config)
+    if words.host_of(config) not in (None, name):  # adopted
+        by_api.put("description", words.for_host(name, config["description"]), words.host_of(config), name)
     by_root = diff.by_root(want, config, plugs_devices=node.pve >= _PLUGS_DEVICES)
+    waiting = _waiting(name, want, have, (*by_api.rows, *by_root.rows))
     waits = f"the container is locked ({have.lock}): waits for it" if have.lock else None
     if by_api:
         yield Update(
@@ -118,13 +121,13 @@ def _changes(name: str, want: Container, have: ContainerFacts, node: NodeFacts) 
         yield _attach(have.ctid, by_root, note=f"{_BY_SHELL}; {waits}" if waits else _BY_SHELL)
     if not have.running:
         yield _start(have.ctid)
-    elif by_api.needs_restart or by_root.needs_restart or have.pending:
+    elif by_api.needs_restart or by_root.needs_restart or waiting:
         yield Restart(
             role=_ROLE,
             action="restart",
             summary=f"restart container {have.ctid}",
-            diff=tuple((key, have.config.get(key), value) for key, value in have.pending.items()),
-            note="what runs in it stops; these changes apply at a start only",
+            diff=waiting,
+            note="what runs in it stops; some changes apply at a start only",
             ctid=have.ctid,
         )
     made_from = words.template_of(have.config)
@@ -134,6 +137,13 @@ def _changes(name: str, want: Container, have: ContainerFacts, node: NodeFacts) 
             f"container {have.ctid} stays as it was made, from {made_from}: "
             f"destroy and create again to have {want.template}",
         )
+
+
+def _waiting(name: str, want: Container, have: ContainerFacts, new: tuple[diff.Row, ...]) -> tuple[diff.Row, ...]:
+    """What was changed as it is wanted but is not in force yet. What others left pending is their business."""
+    in_force = (*diff.by_api(name, want, have.config).rows, *diff.by_root(want, have.config, plugs_devices=True).rows)
+    to_do = {key for key, _, _ in new}
+    return tuple(row for row in in_force if row[0] not in to_do)
 
 
 def _resize(want: Container, have: ContainerFacts) -> Iterator[Step]:
@@ -161,7 +171,7 @@ def _attach(ctid: int, changes: diff.Changes, note: str) -> Attach:
     return Attach(
         role=_ROLE,
         action="update",
-        summary=f"attach devices and folders of the node to container {ctid}",
+        summary=f"change container {ctid} through its node's root shell",
         diff=tuple(changes.rows),
         note=note,
         ctid=ctid,

@@ -94,6 +94,11 @@ def host_of(config: Mapping[str, str]) -> str | None:
     return match[1] if match else None
 
 
+def for_host(name: str, text: str) -> str:
+    """A description with another host's name in our mark; the rest of it is somebody's and stays."""
+    return _MARK_HOST.sub(f"specrail host: {name}", text)
+
+
 def template_of(config: Mapping[str, str]) -> str | None:
     """The template that the container was created from."""
     match = _MARK_TEMPLATE.search(config.get("description", ""))
