@@ -99,6 +99,11 @@ class Control:
         end = head.removeprefix("log_offset=")
         return text, int(end) if end.isdigit() else offset
 
+    def log_end(self) -> int:
+        """Size of the engine's log, bytes."""
+        size = self.shell.run(f"wc -c <{command(self.layout.log)}", check=False).stdout.strip()
+        return int(size) if size.isdigit() else 0
+
     def _pending(self, verb: str, nonce: str) -> None:
         try:
             self._run(verb, nonce)

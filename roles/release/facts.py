@@ -23,8 +23,8 @@ class Release:
     def outcome(self) -> str | None:
         """What its gate said last: pass, fail or inconclusive."""
         try:
-            outcome = json.loads(self.gate_text or "").get("outcome")
-        except (ValueError, AttributeError):
+            outcome = json.loads(self.gate_text or "")["verdict"]["outcome"]
+        except (ValueError, KeyError, TypeError):
             return None
         return outcome if isinstance(outcome, str) else None
 

@@ -1,0 +1,191 @@
+"""invoke bench: measure speed and acceptance, compare with an earlier run, keep the result."""
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from inventory.errors import ExitCode, ServerError, UsageError
+from playbooks.bringup import conditions_of
+from playbooks.site import Site
+from playbooks.survey import gpu_of, release_facts
+from roles.acceptance.advice import Advice, advise
+from roles.acceptance.counters import delta, read
+from roles.acceptance.window import Window
+from roles.load.client import get
+from roles.load.compare import Comparison, compare
+from roles.load.history import Run
+from roles.load.prompts import PromptSet, load_prompts
+from roles.load.result import LoadResult, Progress
+from roles.load.run import run_load
+from roles.load.summary import Summary, summarise
+from roles.load.table import bench_table, changes_table
+from roles.load.warnings import Doubt, doubts
+
+
+@dataclass(frozen=True)
+class Options:
+    """Flags; None leaves it to the inventory. prompts: a number, or a JSONL file."""
+
+    prompts: str | None = None
+    concurrency: int | None = None
+    max_tokens: int | None = None
+    against: str = "last"
+
+
+@dataclass(frozen=True)
+class BenchOutcome:
+    """A run, what it advises, and what changed."""
+
+    run: Run
+    summary: Summary
+    window: Window
+    advice: Advice | None
+    doubts: tuple[Doubt, ...]
+    comparison: Comparison | None
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """A run in which nothing succeeded is a failure."""
+        return ExitCode.DONE if self.summary.requests_ok else ExitCode.FAILED
+
+    def as_json(self) -> dict[str, object]:
+        """All of it."""
+        return {
+            "release": self.run.release,
+            "at": self.run.at.isoformat(timespec="seconds"),
+            "conditions": dict(self.run.conditions),
+            "summary": self.summary.as_json(),
+            "acceptance": {
+                **(dict(self.run.counts) if self.run.counts else {}),
+                "acceptance_length": self.window.acceptance_length,
+                "acceptance_rate": self.window.acceptance_rate,
+                "per_position_rates": list(self.window.per_position_rates),
+                "doubts": list(self.window.doubts),
+            },
+            "advice": asdict(self.advice) if self.advice else None,
+            "doubts": [doubt.as_json() for doubt in self.doubts],
+            "comparison": self.comparison.as_json() if self.comparison else None,
+        }
+
+    def render(self) -> RenderableType:
+        """A table, and a second one that compares."""
+        host, conditions = self.run.host, self.run.conditions
+        subtitle = f"{conditions.get('prompts')}, concurrency {conditions.get('concurrency')}, temperature 0"
+        table = bench_table(
+            self.summary,
+            title=f"bench · {host} · release {self.run.release}",
+            subtitle=subtitle,
+            acceptance_length=self.window.acceptance_length,
+            acceptance_rate=self.window.acceptance_rate,
+            per_position_rates=self.window.per_position_rates,
+            rounds=self.window.rounds,
+            k=self.window.k,
+            advice=[f"{self.advice.text}   (invoke deploy --host {host} --tokens {self.advice.tokens})"]
+            if self.advice
+            else [],
+            doubts=self.doubts,
+        )
+        return Group(table, Text(), changes_table(self.comparison)) if self.comparison else table
+
+
+def run(site: Site, options: Options) -> BenchOutcome:
+    """Measure the current release from here."""
+    prompts = _prompts(options.prompts, site.host.bench.prompts)
+    facts = release_facts(site)
+    current = facts.release(facts.current)
+    if current is None or current.manifest is None:
+        raise ServerError(
+            "there is no release to measure", where=[site.name], tries=[f"invoke deploy --host {site.name}"]
+        )
+    bench = site.host.bench
+    concurrency = options.concurrency or bench.concurrency
+    max_tokens = options.max_tokens or bench.max_tokens
+    before = _earlier(site, options.against)
+    with site.endpoint() as endpoint, site.talk.work("bench", f"{len(prompts)} prompts") as work:
+
+        def progress(now: Progress) -> None:
+            if now.done in {1, now.total} or now.done % 10 == 0:
+                speed = f", {now.output_tokens / now.elapsed_s:.0f} tok/s" if now.elapsed_s else ""
+                work.say("warm-up" if now.warming_up else f"{now.done}/{now.total}{speed}")
+
+        result = run_load(
+            endpoint,
+            prompts,
+            max_tokens=max_tokens,
+            concurrency=concurrency,
+            warmup=bench.warmup,
+            deadline_s=bench.timeout_s,
+            on_progress=progress,
+            scrape=lambda: get(endpoint, "/metrics")[1],
+        )
+        work.done(f"{len(prompts)} prompts, {concurrency} at a time, from this machine ({site.host.server.reach})")
+    window = _window(result)
+    summary = summarise(result)
+    gate = site.host.gate.model_copy(update={"max_tokens": max_tokens})
+    conditions = {
+        **vars(conditions_of(current.manifest, prompts, gate, gpu_of(site))),
+        **result.conditions(),
+        "concurrency": concurrency,
+        "reach": site.host.server.reach,
+    }
+    doubtful = doubts(result, generation_tokens=window.generated)
+    measured = Run(
+        kind="bench",
+        host=site.name,
+        release=current.id,
+        at=datetime.now(UTC),
+        conditions=conditions,
+        summary=summary.as_json(),
+        counts=_counts(window),
+        doubts=tuple(doubt.as_json() for doubt in doubtful),
+    )
+    kept = site.history.add(measured) or measured
+    return BenchOutcome(
+        run=kept,
+        summary=summary,
+        window=window,
+        advice=advise(window),
+        doubts=doubtful,
+        comparison=compare(before, kept) if before else None,
+    )
+
+
+def _prompts(wanted: str | None, default: int) -> PromptSet:
+    if wanted is None or wanted.isdigit():
+        return load_prompts(limit=int(wanted) if wanted else default)
+    return load_prompts(wanted)
+
+
+def _earlier(site: Site, against: str) -> Run | None:
+    if against == "none":
+        return None
+    if against == "last":
+        return site.history.last(site.name, "bench")
+    found = [run for run in site.history.list(site.name, "bench", limit=1000) if run.release == against]
+    if not found:
+        raise UsageError(
+            f"no bench of release {against} is in the history",
+            where=[site.name],
+            tries=["--against last", f"invoke releases --host {site.name}"],
+        )
+    return found[-1]
+
+
+def _window(result: LoadResult) -> Window:
+    if result.counters_before is None or result.counters_after is None:
+        return Window(doubts=("the server's counters could not be read",))
+    return delta(read(result.counters_before), read(result.counters_after))
+
+
+def _counts(window: Window) -> dict[str, object] | None:
+    if not window.rounds:
+        return None
+    return {
+        "rounds": window.rounds,
+        "accepted": window.accepted,
+        "drafted": window.drafted,
+        "per_position": list(window.per_position),
+        "k": window.k,
+    }

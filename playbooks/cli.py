@@ -1,0 +1,105 @@
+"""What every verb does around its playbook: find the hosts, speak, and turn what happened into an exit code."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from inventory.errors import SpecrailError
+from inventory.load import Inventory, find, load
+from playbooks.outcome import Outcome
+from playbooks.site import Site
+from playbooks.talk import Talk
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+
+def run_verb(
+    verb: str,
+    action: Callable[[Site], Outcome],
+    *,
+    hosts: Sequence[str],
+    inventory: str | None,
+    as_json: bool,
+    stop_at_failure: bool = True,
+) -> int:
+    """Do `action` for each host, one after the other. Returns the exit code.
+
+    stdout gets the answers (or one JSON document), stderr the talk. A failure ends the row unless stop_at_failure is
+    false; the exit code is that of the first host that failed.
+    """
+    out, err = _console(sys.stdout), _console(sys.stderr)
+    answers: list[dict[str, object]] = []
+    code = 0
+    try:
+        wanted = open_inventory(inventory, err)
+        selected = wanted.select(hosts)
+    except SpecrailError as error:
+        return report(error, err, as_json=as_json, verb=verb)
+    for resolved in selected:
+        with Site(resolved, verb=verb, checkout=CHECKOUT, talk_to=err) as site:
+            try:
+                outcome = action(site)
+            except SpecrailError as error:
+                site.redactor.error(error.at(f"{verb} {resolved.name}"))
+                _say(err, str(error))
+                answers.append({"host": resolved.name, **error.as_json()})
+                code = code or int(error.exit_code)
+            except KeyboardInterrupt:
+                _say(err, f"{verb} {resolved.name}: interrupted; {site.if_interrupted}")
+                answers.append({"host": resolved.name, "error": "Interrupted", "exit_code": INTERRUPTED})
+                code = INTERRUPTED
+                break
+            else:
+                answers.append({"host": resolved.name, **outcome.as_json(), "exit_code": int(outcome.exit_code)})
+                if not as_json:
+                    out.print(outcome.render(), soft_wrap=False)
+                code = code or int(outcome.exit_code)
+        if code and stop_at_failure:
+            break
+    if as_json:
+        print_json({"verb": verb, "hosts": answers})
+    return code
+
+
+def open_inventory(explicit: str | None, err: Console) -> Inventory:
+    """Find and read the inventory; says so when it is the practice ground's."""
+    found = find(explicit, CHECKOUT)
+    if found.is_lab:
+        Talk(err).note(f"practice ground: {_short(found.path)} (there is no inventory/hosts.yml of your own)")
+    return load(found.path)
+
+
+def report(error: SpecrailError, err: Console, *, as_json: bool, verb: str) -> int:
+    """Print an error that belongs to no host; returns its exit code."""
+    _say(err, str(error.at(verb)))
+    if as_json:
+        print_json({"verb": verb, "hosts": [], **error.as_json()})
+    return int(error.exit_code)
+
+
+def print_json(document: dict[str, object]) -> None:
+    """One JSON document on stdout."""
+    sys.stdout.write(json.dumps(document, indent=2, default=str) + "\n")
+
+
+def _say(err: Console, text: str) -> None:
+    err.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _console(stream: object) -> Console:
+    # A pipe gets plain text of a fixed width, so that what is recorded does not depend on a terminal.
+    terminal = bool(getattr(stream, "isatty", lambda: False)())
+    return Console(file=stream, width=None if terminal else int(os.environ.get("COLUMNS", "120")))  # type: ignore[arg-type]
+
+
+def _short(path: Path) -> str:
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

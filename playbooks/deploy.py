@@ -1,0 +1,212 @@
+"""invoke deploy: from what a host is to what its inventory says; only what passes the gate stays."""
+
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import JsonValue
+from rich.console import RenderableType
+from rich.text import Text
+
+from inventory.errors import ExitCode, SpecrailError, UsageError
+from playbooks import build, container
+from playbooks.bringup import bring_up, first_answer, health, start, stored_baseline
+from playbooks.changing import DeployOutcome, locked, record
+from playbooks.desired import manifest_of, staging_of
+from playbooks.inside import Inside, plan_inside
+from playbooks.reach import wait_for_ssh
+from playbooks.site import Site
+from playbooks.survey import Survey, gpu_record, release_facts, survey
+from roles.release import control, prune, stage
+from roles.server.health import wrong_model
+from roles.step import Step
+
+
+@dataclass(frozen=True)
+class Options:
+    """Flags."""
+
+    tokens: int | None = None
+    drafter_config: str | None = None
+    allow_drafter_errors: bool = False
+    update: bool = False
+    adopt: bool = False
+    inconclusive: str | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class PlanOutcome:
+    """What a deploy would do."""
+
+    host: str
+    steps: tuple[Step, ...]
+    notes: tuple[str, ...]
+    exit_code: ExitCode = ExitCode.DONE
+
+    def as_json(self) -> dict[str, object]:
+        """One object a step."""
+        return {
+            "outcome": "changes" if any(step.changes for step in self.steps) else "unchanged",
+            "steps": [step.as_json() for step in self.steps],
+            "notes": list(self.notes),
+        }
+
+    def render(self) -> RenderableType:
+        """One line: the steps themselves were told already."""
+        count = sum(step.changes for step in self.steps)
+        if not count:
+            return Text(f"{self.host}: nothing to do")
+        return Text(
+            f"{self.host}: {count} steps, nothing was changed; to carry them out: invoke deploy --host {self.host}"
+        )
+
+
+def run(site: Site, options: Options) -> DeployOutcome | PlanOutcome:
+    """Look, plan, and carry out."""
+    site.change(_changes(options))
+    site.talk.headline(f"{site.verb} {site.name}")
+    with site.talk.work("preflight", "look at the node, the container and the host") as work:
+        outside = container.look(site, adopt=options.adopt)
+        seen = survey(site) if outside.ready else None
+        inside = plan_inside(site, seen, options) if seen else None
+        work.done("the node, the container and the host were asked; nothing is in the way")
+    steps = (*outside.steps, *(inside.steps if inside else _outline(site)))
+    notes = (*outside.notes, *(inside.notes if inside else ()))
+    if options.dry_run or any(step.changes for step in steps):
+        site.talk.plan(list(steps))
+    for note in notes:
+        site.talk.note(f"note: {note}")
+    if options.dry_run:
+        return PlanOutcome(site.name, steps, notes)
+    if inside is not None and seen is not None and not any(step.changes for step in steps):
+        return _unchanged(site, seen, steps, notes)
+    if not outside.ready:
+        container.apply(site, outside)
+        wait_for_ssh(site)
+        outside = replace(outside, steps=())
+    with locked(site), record(site, None, tuple(step.summary for step in steps if step.changes)):
+        container.apply(site, outside)
+        if inside is None or seen is None or _moved_on(site, seen):
+            seen = survey(site)
+            inside = plan_inside(site, seen, options)
+        return _carry_out(site, seen, inside, steps, notes)
+
+
+def _carry_out(
+    site: Site, seen: Survey, inside: Inside, steps: tuple[Step, ...], notes: tuple[str, ...]
+) -> DeployOutcome:
+    version = build.engine(site, inside)
+    if inside.install_control:
+        control.install(site.shell, site.layout, inside.files)
+    if inside.release_step.action == "nothing":
+        return _same(site, seen, steps, notes)
+    want = replace(inside.wanted, engine={**inside.wanted.engine, "version": version})
+    manifest = manifest_of(want, site.host, datetime.now(UTC), inside.forced)
+    with site.talk.work("release", f"write {manifest.id}") as work:
+        stage.stage(site.shell, site.layout, staging_of(manifest, want, site.host, site.layout, site.server_secrets))
+        site.if_interrupted = f"release {manifest.id} lies beside the running one, unused"
+        work.done(f"wrote {manifest.id}: manifest, launch script, environment, drafter config")
+    baseline = stored_baseline(site, seen.release, seen.release.promoted)
+    arrival = bring_up(site, manifest, before=seen.release, baseline=baseline, gpu=gpu_record(seen.gpu))
+    _prune(site, seen)
+    return DeployOutcome(site.name, site.operation, steps, manifest.id, arrival, notes=notes)
+
+
+def _unchanged(site: Site, seen: Survey, steps: tuple[Step, ...], notes: tuple[str, ...]) -> DeployOutcome:
+    """Nothing to do, unless the server that should serve does not: then it is started again."""
+    try:
+        now = health(site)
+        wrong = wrong_model(now, site.host.model.served_name) if now.serves else now.detail or "it does not answer"
+    except SpecrailError as error:
+        wrong = error.what
+    if wrong is None:
+        return _same(site, seen, steps, notes)
+    site.talk.warn(f"the release is as wanted, but the server does not serve: {wrong}")
+    restart = Step("server", "restart", "start the server again")
+    with locked(site), record(site, seen.release.current, (restart.summary,)):
+        site.control.stop()
+        offset = site.control.log_end()
+        site.control.start()
+        started = start(site, offset)
+        with site.endpoint() as endpoint:
+            first_answer(site, endpoint, started)
+    return DeployOutcome(
+        site.name,
+        site.operation,
+        (*steps, restart),
+        seen.release.current,
+        words=f"{site.name}: {seen.release.current} was started again and answers",
+        notes=notes,
+    )
+
+
+def _same(site: Site, seen: Survey, steps: tuple[Step, ...], notes: tuple[str, ...]) -> DeployOutcome:
+    current = seen.release.current
+    words = f"{site.name}: nothing to do; {current} is promoted and serves {site.host.model.served_name}"
+    return DeployOutcome(site.name, site.operation, steps, current, words=words, notes=notes)
+
+
+def _moved_on(site: Site, seen: Survey) -> bool:
+    """Whether somebody else changed the host between the look and the lock."""
+    now = release_facts(site)
+    return (now.current, now.promoted, now.pending) != (
+        seen.release.current,
+        seen.release.promoted,
+        seen.release.pending,
+    )
+
+
+def _outline(site: Site) -> tuple[Step, ...]:
+    """What will follow once there is a container to look into."""
+    host = site.host
+    drafter = f", {host.drafter.method} with {host.drafter.tokens} tokens" if host.drafter else ""
+    return (
+        Step("engine", "build", f"build engine {host.engine.kind} from {host.engine.source}"),
+        Step("release", "create", f"write a release of {host.model.served_name}{drafter}"),
+        Step("server", "activate", "switch to it, verify it, and keep it if it passes its gate"),
+    )
+
+
+def _prune(site: Site, seen: Survey) -> None:
+    after = release_facts(site)
+    gone = prune.removable(after, site.host.server.keep_releases)
+    venvs = prune.orphans(after, [*seen.engine.venvs], gone)
+    if gone or venvs:
+        with site.talk.work("release", "prune") as work:
+            prune.remove(site.shell, site.layout, gone, venvs)
+            work.done(f"pruned {len(gone)} releases and {len(venvs)} venvs that nothing can want back")
+
+
+def _changes(options: Options) -> dict[str, JsonValue]:
+    """Flags as inventory values. Raises UsageError."""
+    changes: dict[str, JsonValue] = {}
+    if options.tokens == 0:
+        changes["drafter"] = None
+    elif options.tokens is not None:
+        changes["drafter.tokens"] = options.tokens
+    if options.drafter_config is not None:
+        changes["drafter.config"] = _config_file(options.drafter_config)
+    if options.inconclusive is not None:
+        changes["gate.inconclusive"] = _policy(options.inconclusive)
+    return changes
+
+
+def _config_file(path: str) -> JsonValue:
+    try:
+        config: JsonValue = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"--drafter-config: {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"--drafter-config: {path} is not JSON: {error}") from error
+    if not isinstance(config, dict):
+        raise UsageError(f"--drafter-config: {path} holds no JSON object")
+    return config
+
+
+def _policy(text: str) -> Literal["keep", "revert"]:
+    if text not in {"keep", "revert"}:
+        raise UsageError(f"--inconclusive is keep or revert, not {text!r}")
+    return "keep" if text == "keep" else "revert"

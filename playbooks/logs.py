@@ -1,0 +1,63 @@
+"""invoke logs: the end of the engine's log, or what the audit has of one operation."""
+
+import sys
+from dataclasses import dataclass, field
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from inventory.errors import ExitCode
+from inventory.shell import command
+from playbooks.reach import get_in
+from playbooks.site import Site
+from roles.release import audit
+
+_FOREVER_S = 10 * 365 * 86400
+
+
+@dataclass(frozen=True)
+class Options:
+    """Flags."""
+
+    lines: int = 50
+    follow: bool = False
+    operation: str | None = None
+
+
+@dataclass(frozen=True)
+class LogsOutcome:
+    """The lines."""
+
+    lines: tuple[str, ...] = field(default=())
+    exit_code: ExitCode = ExitCode.DONE
+
+    def as_json(self) -> dict[str, object]:
+        """The lines."""
+        return {"lines": list(self.lines)}
+
+    def render(self) -> RenderableType:
+        """The lines as they are: no wrapping, no colours of ours."""
+        return Text("\n".join(self.lines), overflow="ignore", no_wrap=True)
+
+
+def run(site: Site, options: Options) -> LogsOutcome:
+    """Read; with `follow` until Ctrl-C."""
+    get_in(site)
+    if options.operation is not None:
+        entries = audit.parse(site.shell.run(audit.question(site.layout, 10_000)).stdout)
+        found = [entry for entry in entries if entry.get("operation") == options.operation]
+        return LogsOutcome(tuple(" ".join(f"{key}={value}" for key, value in entry.items()) for entry in found))
+    tail = command("tail", "-n", str(max(0, options.lines)), *(["-F"] if options.follow else []), site.layout.log)
+    if options.follow:
+        site.if_interrupted = "the server runs on"
+        site.shell.run(tail, timeout_s=_FOREVER_S, on_line=_print, check=False)
+        return LogsOutcome()
+    result = site.shell.run(tail, check=False)
+    if not result.ok:
+        site.talk.note(f"there is no log yet: {site.layout.log}")
+    return LogsOutcome(tuple(result.stdout.splitlines()))
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(line.rstrip("\n") + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,258 @@
+"""The verbs: `invoke VERB --host NAME`. Flags are parsed here; playbooks do the work and say what came of it."""
+
+from collections.abc import Callable
+
+from invoke import Collection, Context, Exit, task
+
+from playbooks import bench as bench_playbook
+from playbooks import deploy as deploy_playbook
+from playbooks import destroy as destroy_playbook
+from playbooks import health as health_playbook
+from playbooks import inventory as inventory_playbook
+from playbooks import logs as logs_playbook
+from playbooks import releases as releases_playbook
+from playbooks import rollback as rollback_playbook
+from playbooks import status as status_playbook
+from playbooks.cli import run_verb
+from playbooks.outcome import Outcome
+from playbooks.site import Site
+
+COMMON = {
+    "host": "a host or a group of the inventory; may be given several times",
+    "inventory": "inventory file (default: inventory/hosts.yml, or the practice ground's)",
+    "json": "print facts as JSON on stdout",
+}
+
+
+def _run(
+    verb: str,
+    action: Callable[[Site], Outcome],
+    host: list[str],
+    inventory: str | None,
+    json: bool,
+    *,
+    stop_at_failure: bool = True,
+) -> None:
+    code = run_verb(verb, action, hosts=host, inventory=inventory, as_json=json, stop_at_failure=stop_at_failure)
+    if code:
+        raise Exit(code=code)
+
+
+CHANGES = {
+    "tokens": "speculative tokens a round, instead of the inventory's; 0 switches speculation off",
+    "drafter-config": "JSON file merged over the drafter's config.json",
+    "allow-drafter-errors": "deploy although the drafter check found errors; the gate still decides",
+    "update": "follow a pull request or branch that has moved on",
+    "adopt": "take over a container that specrail did not make",
+}
+
+
+@task(
+    iterable=["host"],
+    help={
+        **COMMON,
+        **CHANGES,
+        "dry-run": "say what would be done; change nothing",
+        "inconclusive": "keep or revert, instead of the inventory's gate.inconclusive",
+    },
+)
+def deploy(
+    _: Context,
+    host: list[str],
+    tokens: int | None = None,
+    drafter_config: str | None = None,
+    allow_drafter_errors: bool = False,
+    update: bool = False,
+    adopt: bool = False,
+    inconclusive: str | None = None,
+    dry_run: bool = False,
+    inventory: str | None = None,
+    json: bool = False,
+) -> None:
+    """Bring a host to what the inventory says; only what passes the acceptance gate stays in service.
+
+    Examples:
+      invoke deploy --host ct129
+      invoke deploy --host ct129 --tokens 5
+      invoke deploy --host ct129 --dry-run --json
+
+    Exit code 0 done, 1 failed, 2 wrong usage, 3 gate failed and reverted, 4 inconclusive, 5 locked, 6 unreachable.
+    """
+    options = deploy_playbook.Options(
+        tokens=tokens,
+        drafter_config=drafter_config,
+        allow_drafter_errors=allow_drafter_errors,
+        update=update,
+        adopt=adopt,
+        inconclusive=inconclusive,
+        dry_run=dry_run,
+    )
+    _run("plan" if dry_run else "deploy", lambda site: deploy_playbook.run(site, options), host, inventory, json)
+
+
+@task(iterable=["host"], help={**COMMON, **CHANGES})
+def plan(
+    _: Context,
+    host: list[str],
+    tokens: int | None = None,
+    drafter_config: str | None = None,
+    allow_drafter_errors: bool = False,
+    update: bool = False,
+    adopt: bool = False,
+    inventory: str | None = None,
+    json: bool = False,
+) -> None:
+    """Say what a deploy would do, with every check; changes nothing (the same as deploy --dry-run).
+
+    Example: invoke plan --host ct129
+    """
+    options = deploy_playbook.Options(
+        tokens=tokens,
+        drafter_config=drafter_config,
+        allow_drafter_errors=allow_drafter_errors,
+        update=update,
+        adopt=adopt,
+        dry_run=True,
+    )
+    _run("plan", lambda site: deploy_playbook.run(site, options), host, inventory, json, stop_at_failure=False)
+
+
+@task(
+    iterable=["host"],
+    help={
+        **COMMON,
+        "prompts": "how many prompts, or a JSONL file of your own",
+        "concurrency": "requests at a time",
+        "max-tokens": "per prompt",
+        "against": "'last' (default), 'none', or a release id to compare with",
+    },
+)
+def bench(
+    _: Context,
+    host: list[str],
+    prompts: str | None = None,
+    concurrency: int | None = None,
+    max_tokens: int | None = None,
+    against: str = "last",
+    inventory: str | None = None,
+    json: bool = False,
+) -> None:
+    """Measure speed and acceptance, compare with the last run, keep the result.
+
+    Example: invoke bench --host ct129 --concurrency 8
+    """
+    options = bench_playbook.Options(prompts=prompts, concurrency=concurrency, max_tokens=max_tokens, against=against)
+    _run("bench", lambda site: bench_playbook.run(site, options), host, inventory, json)
+
+
+@task(iterable=["host"], help={**COMMON, "to": "release to go to (default: the last one before that passed its gate)"})
+def rollback(
+    _: Context, host: list[str], to: str | None = None, inventory: str | None = None, json: bool = False
+) -> None:
+    """Go back to the release before that passed its gate, and verify it as a deploy is verified.
+
+    Example: invoke rollback --host ct129
+    """
+    _run("rollback", lambda site: rollback_playbook.run(site, to), host, inventory, json)
+
+
+@task(iterable=["host"], help=COMMON)
+def status(_: Context, host: list[str], inventory: str | None = None, json: bool = False) -> None:
+    """Say what runs, what is promoted, whether it answers, and who is at work.
+
+    Example: invoke status --host ct129
+    """
+    _run("status", status_playbook.run, host, inventory, json, stop_at_failure=False)
+
+
+@task(iterable=["host"], help=COMMON)
+def releases(_: Context, host: list[str], inventory: str | None = None, json: bool = False) -> None:
+    """List the releases on a host with what their gates said.
+
+    Example: invoke releases --host ct129
+    """
+    _run("releases", releases_playbook.run, host, inventory, json, stop_at_failure=False)
+
+
+@task(iterable=["host"], help=COMMON)
+def health(_: Context, host: list[str], inventory: str | None = None, json: bool = False) -> None:
+    """Ask the server for its models and for one real completion: /health alone says too little.
+
+    Example: invoke health --host ct129
+    """
+    _run("health", health_playbook.run, host, inventory, json, stop_at_failure=False)
+
+
+@task(
+    iterable=["host"],
+    help={
+        **COMMON,
+        "lines": "how many of the last lines",
+        "follow": "go on until Ctrl-C",
+        "operation": "the audit's lines of one operation instead",
+    },
+)
+def logs(
+    _: Context,
+    host: list[str],
+    lines: int = 50,
+    follow: bool = False,
+    operation: str | None = None,
+    inventory: str | None = None,
+    json: bool = False,
+) -> None:
+    """Print the end of the engine's log.
+
+    Example: invoke logs --host ct129 -f
+    """
+    options = logs_playbook.Options(lines=lines, follow=follow, operation=operation)
+    _run("logs", lambda site: logs_playbook.run(site, options), host, inventory, json)
+
+
+@task(iterable=["host"], help={**COMMON, "yes": "do not ask"})
+def destroy(_: Context, host: list[str], yes: bool = False, inventory: str | None = None, json: bool = False) -> None:
+    """Destroy a host's container and all that is in it. Asks first.
+
+    Example: invoke destroy --host ct129
+    """
+    _run("destroy", lambda site: destroy_playbook.run(site, yes=yes), host, inventory, json)
+
+
+@task(name="show", iterable=["host"], help=COMMON)
+def inventory_show(_: Context, host: list[str], inventory: str | None = None, json: bool = False) -> None:
+    """Print what the inventory comes to for a host, and the file and line of every value. Secrets stay references.
+
+    Example: invoke inventory.show --host ct129
+    """
+    if code := inventory_playbook.show(host, inventory, as_json=json):
+        raise Exit(code=code)
+
+
+@task(name="schema")
+def inventory_schema(_: Context) -> None:
+    """Print the JSON Schema of the inventory file, for editors.
+
+    Example: invoke inventory.schema > inventory/schema.json
+    """
+    inventory_playbook.schema()
+
+
+@task(name="check", help={"inventory": COMMON["inventory"], "json": COMMON["json"]})
+def inventory_check(_: Context, inventory: str | None = None, json: bool = False) -> None:
+    """Read the inventory and list everything that is wrong with it.
+
+    Example: invoke inventory.check
+    """
+    if code := inventory_playbook.check(inventory, as_json=json):
+        raise Exit(code=code)
+
+
+def _lab() -> Collection:
+    from tests.lab.tasks import lab
+
+    return lab
+
+
+namespace = Collection(deploy, plan, bench, rollback, status, releases, health, logs, destroy)
+namespace.add_collection(Collection("inventory", inventory_show, inventory_schema, inventory_check))
+namespace.add_collection(_lab(), name="lab")
