@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from math import isfinite
 
 from roles.load.history import Run
 
@@ -167,7 +166,10 @@ def _at(values: object, path: tuple[str, ...]) -> float | None:
 
 
 def _number(value: object) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    # Outside of this a number is no measurement, and arithmetic with it leaves the floats.
+    return float(value) if value == 0 or 1e-12 < abs(value) < 1e15 else None
 
 
 def _said(value: float | None) -> str:

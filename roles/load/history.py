@@ -39,7 +39,7 @@ VALUES (:kind, :host, :release, :at, :verdict, :conditions, :summary, :counts, :
 """
 _FIND = """
 SELECT * FROM runs
-WHERE host = coalesce(:host, host) AND kind = coalesce(:kind, kind) AND at < coalesce(:before, '9999')
+WHERE host = coalesce(:host, host) AND kind = coalesce(:kind, kind) AND (:before IS NULL OR at < :before)
 ORDER BY at DESC, id DESC LIMIT :limit
 """
 _JSON_COLUMNS = ("conditions", "summary", "counts", "doubts")

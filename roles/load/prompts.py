@@ -110,7 +110,8 @@ def read_prompts(content: bytes) -> tuple[list[Prompt], list[str]]:
         try:
             prompt = _Line.model_validate_json(line).prompt(f"line-{number}")
         except ValidationError as error:
-            problems += [f"line {number}: {_in_words(found)}" for found in error.errors(include_url=False)]
+            faults = (_in_words(found) for found in error.errors(include_url=False))
+            problems.append(f"line {number}: {'; '.join(faults)}")
             continue
         if prompt.id in prompts:
             problems.append(f"line {number}: its id {prompt.id!r} is taken by a line before")

@@ -185,7 +185,9 @@ def _other_traffic(result: LoadResult, generation_tokens: int | None) -> Doubt |
 def _prefix_cache(hit_rate: float | None) -> Doubt | None:
     if hit_rate is None or hit_rate <= _PREFIX_HIT_SHARE:
         return None
-    message = f"{hit_rate:.0%} of the prompts' tokens were in the prefix cache: TTFT is better than for new prompts"
+    message = (
+        f"{100 * hit_rate:.0f} % of the prompts' tokens were in the prefix cache: TTFT is better than for new prompts"
+    )
     return Doubt("prefix-cache", message, False)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from aiohttp import web
 
@@ -17,7 +18,7 @@ class Engine:
 
     def __init__(self) -> None:
         self.url = ""
-        self.requests: list[dict[str, object]] = []
+        self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
         self.abandoned = threading.Event()
@@ -161,6 +162,11 @@ class Engine:
             await _send(response, payload)
         await asyncio.Event().wait()
         return response
+
+    async def _stall_but_quick(self, request: web.Request, body: dict[str, object]) -> web.StreamResponse:
+        """Answers once all that fit are in flight, and only the prompt that says quick."""
+        await self._until_gathered(3)
+        return await (self._well if '"quick"' in json.dumps(body["messages"]) else self._stall)(request, body)
 
 
 async def _stream(request: web.Request) -> web.StreamResponse:

@@ -1,0 +1,42 @@
+"""What is text and what is not."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roles.load.prompts import Prompt, load_prompts
+from roles.load.text import fault
+
+CASES = sorted((Path(__file__).parents[2] / "cases" / "load").glob("text-*.json"))
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_loops_and_salad_are_told_from_text(path: Path) -> None:
+    case = json.loads(path.read_text())
+    found = fault(case["text"])
+    if case["fault"] is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert case["fault"] in found
+
+
+@pytest.mark.parametrize("prompt", load_prompts(), ids=lambda prompt: prompt.id)
+def test_what_people_write_is_text(prompt: Prompt) -> None:
+    """The standard prompts are real text in many languages and formats."""
+    assert [message.content for message in prompt.messages if fault(message.content)] == []
+
+
+@given(st.text(max_size=20), st.text(min_size=1, max_size=15).filter(str.strip), st.integers(15, 60))
+def test_whatever_is_repeated_often_enough_at_the_end_is_a_loop(start: str, unit: str, times: int) -> None:
+    """At least 60 characters and a quarter of the text, from any beginning, and whatever the unit is."""
+    times = max(times, 100 // len(unit))
+    assert fault(start + unit * times) is not None
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_judged(text: str) -> None:
+    assert isinstance(fault(text), str | None)
