@@ -2,6 +2,7 @@
 
 from inventory.errors import EngineError
 from inventory.job import run_job
+from inventory.shell import command
 from playbooks.inside import Inside
 from playbooks.site import Site
 from roles.engine import build, provenance
@@ -14,6 +15,7 @@ def engine(site: Site, inside: Inside) -> str | None:
     if plan.build:
         if plan.push is not None:
             with site.talk.work("engine", f"send uv {plan.push.version}") as work:
+                site.shell.run(f"umask 022; {command('mkdir', '-p', plan.uv.rpartition('/')[0])}")
                 site.shell.put(plan.push.path, plan.uv)
                 work.done(f"sent uv {plan.push.version} ({plan.push.size_bytes / 1e6:.0f} MB)")
         _build(site, inside)

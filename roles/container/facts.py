@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from inventory.errors import AlreadyExists, NotFound
+from inventory.errors import AlreadyExists, NotFound, PermissionDenied
 from inventory.proxmox import Proxmox
 from roles.container import properties
 
@@ -74,6 +74,11 @@ def read(pve: Proxmox, ctid: int) -> ContainerFacts:
         if pve.node not in {row.get("node") for row in pve.get_rows("/nodes")}:
             raise  # it is the node that is not there
         return ContainerFacts(ctid, owner=_owner(pve, ctid))
+    except PermissionDenied:
+        # Rights that come with a pool do not reach an id that nobody has yet: the node refuses before it looks.
+        if _owner(pve, ctid) is not None:
+            raise
+        return ContainerFacts(ctid)
     facts = parse(ctid, config, pending, status)
     return facts if facts.lock != "create" else parse(ctid, config, pending, status, creating=_creating(pve, ctid))
 

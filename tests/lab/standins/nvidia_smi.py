@@ -1,6 +1,7 @@
 """nvidia-smi for a machine of the lab: NAME FOLDER ARGUMENTS..., reading the lab's gpu.json and the machine's /dev."""
 
 import itertools
+import os
 import json
 import sys
 from pathlib import Path
@@ -109,9 +110,10 @@ def _table(rows: list[dict[str, str]]) -> str:
 def _served(folder: str) -> set[int]:
     """The node's indices of GPUs that an engine of the lab runs on: the first N of its container's, N its tensor parallel."""
     taken: set[int] = set()
+    asking = _ancestors()  # an engine that asks how much is free does not hold anything yet
     for entry in Path("/proc").iterdir():
         try:
-            if not entry.name.isdigit() or "serve" not in (argv := (entry / "cmdline").read_text().split("\0")):
+            if not entry.name.isdigit() or entry.name in asking or "serve" not in (argv := (entry / "cmdline").read_text().split("\0")):
                 continue
             environment = dict(word.partition("=")[::2] for word in (entry / "environ").read_text().split("\0"))
         except (OSError, UnicodeDecodeError):
@@ -122,6 +124,16 @@ def _served(folder: str) -> set[int]:
             mine = sorted(int(node[6:]) for node in _devices(folder, f"ct{ctid}") if node[6:].isdigit())
             taken |= set(mine[: int(parallel)])
     return taken
+
+
+def _ancestors() -> set[str]:
+    pids: set[str] = set()
+    pid = str(os.getpid())
+    while pid not in {"0", *pids}:
+        pids.add(pid)
+        status = Path("/proc", pid, "status").read_text()
+        pid = next(line.split()[1] for line in status.splitlines() if line.startswith("PPid:"))
+    return pids
 
 
 def _devices(folder: str, name: str) -> set[str]:
