@@ -21,22 +21,29 @@ trap 'exit 1' HUP INT PIPE TERM
 cat > "$new"
 [ "$(wc -c < "$new")" -eq "$size" ] || { echo 'the script did not come whole' >&2; exit 1; }
 exec 8>> "$name.starting"
-flock -w 30 8 || { echo 'somebody else is starting this job' >&2; exit 1; }
+flock -w 20 8 || { echo 'somebody else is starting this job' >&2; exit 1; }
 old_hash='' old_id='' old_pid='' old_boot=''
 [ ! -e "$name.job" ] || read -r old_hash old_id old_pid old_boot < "$name.job"
-if [ -e "$name.rc" ]; then
-  rm -f "$name.lock"  # held, if at all, by something that the ended job has left behind
+exec 9>> "$name.lock"
+patience=0.5  # a look at the lock, by somebody who follows it, holds it for a moment
+[ ! -e "$name.rc" ] || patience=0
+free=yes
+flock -w "$patience" 9 || free=no
+if [ -e "$name.rc" ]; then  # asked only now: it may have ended while we waited
   if [ "$old_hash" = "$hash" ] && [ ! -e "$name.seen" ] && [ -n "$(find "$name.rc" -mmin -60)" ]; then
     echo "ended $old_hash $old_id $old_pid"
     exit 0
   fi
-fi
-exec 9>> "$name.lock"
-if ! flock -w 0.5 9; then
+  if [ "$free" = no ]; then  # something that the ended job has left behind holds it
+    rm -f "$name.lock"
+    exec 9>> "$name.lock"
+    flock -n 9
+  fi
+elif [ "$free" = no ]; then
   echo "running $old_hash $old_id $old_pid"
   exit 0
 fi
-rm -f "$name.rc" "$name.seen" "$name.job"
+rm -f "$name.rc" "$name.seen" "$name.job" "$name.log"
 mv -f "$new" "$name.sh"
 : > "$name.log"
 setsid /bin/sh -c '
@@ -60,6 +67,7 @@ has been told how it went.
 
 POLL = r"""
 set -eu
+umask 077
 folder=$1 name=$2 id=$3 offset=$4 most=$5 rounds=$6
 cd "$folder"
 while :; do
@@ -98,6 +106,7 @@ Prints "running|ended|died|replaced STATUS OFFSET SIZE" and then the log from `o
 
 KILL = r"""
 set -eu
+umask 077
 folder=$1 name=$2 id=$3
 cd "$folder"
 now='' pid=''
@@ -115,6 +124,7 @@ kill -KILL "-$pid" 2> /dev/null || :
 
 SEEN = r"""
 set -eu
+umask 077
 folder=$1 name=$2 id=$3
 cd "$folder"
 read -r _ now _ < "$name.job"

@@ -8,6 +8,7 @@ import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Lock
 from typing import TypeVar
 from urllib.parse import quote, quote_plus
 
@@ -90,13 +91,15 @@ class Redactor:
 
     def __init__(self) -> None:
         self._forms: tuple[str, ...] = ()
+        self._adding = Lock()
 
     def add(self, secret: Secret | str) -> None:
         """From now on hide this value. Raises UsageError for one shorter than MIN_LENGTH characters."""
         value = secret.reveal() if isinstance(secret, Secret) else secret
         _refuse_short(value, "a secret")
         forms = {form for text in (value, *_long_lines(value)) for form in _forms(text)}
-        self._forms = tuple(sorted(forms | set(self._forms), key=lambda form: (-len(form), form)))
+        with self._adding:
+            self._forms = tuple(sorted(forms | set(self._forms), key=lambda form: (-len(form), form)))
 
     @property
     def longest(self) -> int:

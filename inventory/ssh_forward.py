@@ -92,7 +92,7 @@ class _Call:
             try:
                 far = self._far = open_channel(who)
             except (SpecrailError, *LINE_BROKE):
-                self._reset()
+                self._break_off()
                 return
             back = Thread(target=self._bring_back, args=(far,), daemon=True)
             back.start()
@@ -101,10 +101,9 @@ class _Call:
             _close(far)
 
     def hang_up(self) -> None:
-        """End it from outside."""
+        """End it from outside, as a connection that breaks."""
         self._over = True
-        with suppress(OSError):
-            self._near.shutdown(socket.SHUT_RDWR)
+        self._break_off()
         if self._far is not None:
             _close(self._far)
 
@@ -122,16 +121,17 @@ class _Call:
         with suppress(*LINE_BROKE):
             while piece := far.recv(_PIECE_BYTES):
                 self._near.sendall(piece)
+        if not far.eof_received:  # the line broke: that must not look like the end of an answer
+            self._break_off()
+            return
         with suppress(OSError):
-            if far.eof_received:
-                self._near.shutdown(socket.SHUT_WR)
-            else:  # the line broke: that must not look like the end of an answer
-                self._reset()
-                self._near.shutdown(socket.SHUT_RD)  # wakes the way there
+            self._near.shutdown(socket.SHUT_WR)
 
-    def _reset(self) -> None:
+    def _break_off(self) -> None:
+        """Have `near` reset when it is closed, and end the way there, which leads to that."""
         with suppress(OSError):
             self._near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            self._near.shutdown(socket.SHUT_RD)
 
 
 def _close(channel: paramiko.Channel) -> None:

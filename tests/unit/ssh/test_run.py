@@ -15,6 +15,13 @@ from tests.unit.ssh.servers import Server
 Closing = Callable[[SshShell], SshShell]
 
 
+@pytest.fixture(params=["openssh_server", "faulty_server"])
+def server(request: pytest.FixtureRequest) -> Server:
+    """OpenSSH and asyncssh differ in windows, packet sizes and manners."""
+    found: Server = request.getfixturevalue(request.param)
+    return found
+
+
 def test_run_gives_both_outputs_and_the_status(shell: SshShell) -> None:
     result = shell.run("echo out; echo err >&2; exit 3", check=False)
     assert (result.exit_status, result.stdout, result.stderr) == (3, "out\n", "err\n")
