@@ -1,1 +1,1 @@
-"""The practice ground."""
+"""The practice ground: a Proxmox node, its containers and GPUs, and an engine, on loopback (see README.md)."""

@@ -29,6 +29,9 @@ from tests.lab.traffic import Traffic
 ALREADY_RUNNING = 75
 """Exit status when another daemon holds the folder."""
 
+_SLOTS = {129: 0, 130: 1}
+"""Which pair of ports the inventory's containers have; others get the next ones."""
+
 _GRACE_S = {"vzshutdown": 3.0, "vzreboot": 3.0}
 
 
@@ -54,7 +57,7 @@ class Practice:
         self.faults = Faults(self)
         self.done = asyncio.Event()
         self._boxes: dict[int, Box] = {}
-        self._slots: dict[int, int] = {129: 0, 130: 1}
+        self._slots = dict(_SLOTS)
         self._settling: dict[int, asyncio.Lock] = {}
         self._pct = Pct(self.api, self._boxes.get)
 
@@ -93,6 +96,7 @@ class Practice:
         self.api.clear()
         for ctid in tuple(self._boxes):
             await self.settle(ctid, "vzdestroy")
+        self._slots = dict(_SLOTS)
 
     async def open_api(self) -> None:
         """The API answers."""

@@ -45,7 +45,7 @@ class Faults:
     async def switch(self, name: str, on: bool, arguments: dict[str, Any]) -> None:
         """Switch one fault. Raises KeyError for a fault that there is not, TypeError for an argument it does not take."""
         if name not in self.catalogue():
-            raise KeyError(name)
+            raise KeyError(f"no fault is called {name}; there are {', '.join(self.catalogue())}")
         method: Switch = getattr(self, name.replace("-", "_"))
         bound = inspect.signature(method).bind(on, **arguments)
         await method(*bound.args, **bound.kwargs)
@@ -103,16 +103,16 @@ class Faults:
 
     async def start_fails(self, on: bool, ctid: int = 129, message: str = "startup for container '129' failed") -> None:
         """The container's start task ends with an error."""
-        if ct := self._lab.api.ct(ctid):
-            ct.start_error = message if on else None
+        self._lab.box(ctid)
+        self._lab.api.ct(ctid).start_error = message if on else None
 
     async def ct_locked(self, on: bool, ctid: int = 129, lock: str = "backup") -> None:
         """The container is locked by a task that never ends."""
-        if self._lab.api.ct(ctid):
-            if on:
-                self._lab.api.snapshot_lock(ctid, lock)
-            else:
-                self._lab.api.unlock(ctid)
+        self._lab.box(ctid)
+        if on:
+            self._lab.api.snapshot_lock(ctid, lock)
+        else:
+            self._lab.api.unlock(ctid)
 
     # ----------------------------------------------------------------------------------- the lines
 

@@ -257,6 +257,9 @@ class Lab:
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         try:
             answer = control.ask(self.layout.control, request)
+        except TimeoutError as error:
+            tries = ("invoke lab.down", self._log())
+            raise UnreachableError("the lab does not answer", where=("lab",), tries=tries) from error
         except OSError as error:
             raise UnreachableError("the lab is not up", where=("lab",), tries=("invoke lab.up",)) from error
         if "error" in answer:

@@ -1,8 +1,8 @@
 """nvidia-smi for a machine of the lab: NAME FOLDER ARGUMENTS..., reading the lab's gpu.json and the machine's /dev."""
 
 import itertools
-import os
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,11 @@ def _served(folder: str) -> set[int]:
     asking = _ancestors()  # an engine that asks how much is free does not hold anything yet
     for entry in Path("/proc").iterdir():
         try:
-            if not entry.name.isdigit() or entry.name in asking or "serve" not in (argv := (entry / "cmdline").read_text().split("\0")):
+            if (
+                not entry.name.isdigit()
+                or entry.name in asking
+                or "serve" not in (argv := (entry / "cmdline").read_text().split("\0"))
+            ):
                 continue
             environment = dict(word.partition("=")[::2] for word in (entry / "environ").read_text().split("\0"))
         except (OSError, UnicodeDecodeError):

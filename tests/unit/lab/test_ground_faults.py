@@ -199,3 +199,5 @@ def test_an_unknown_fault_or_argument_is_a_usage_error(fresh: Lab) -> None:
         fresh.fault("api-down", colour="red")
     with pytest.raises(UsageError, match="no container 555"):
         fresh.fault("ssh-down", ctid=555)
+    with pytest.raises(UsageError, match="no container 555"):
+        fresh.fault("ct-locked", ctid=555)

@@ -78,6 +78,16 @@ def test_a_new_device_reaches_a_running_container(running: Lab, node: paramiko.S
     assert (running.layout.container(129) / "dev/nvidia1").exists()
 
 
+def test_a_running_engine_holds_most_of_its_gpus_memory(running: Lab, node: paramiko.SSHClient) -> None:
+    run(node, "pct set 129 --dev0 /dev/nvidia1 --dev1 /dev/nvidia2 --dev2 /dev/nvidiactl")
+    used = "nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits"
+    with clients.inside(running) as inside:
+        assert run(inside, used).out.split() == ["1", "1"]
+        run(inside, "setsid sh -c 'sleep 300; :' serve --tensor-parallel-size 1 </dev/null >/dev/null 2>&1 &")
+        eventually(lambda: run(inside, used).out.split() == ["44227", "1"])
+    assert run(node, used).out.split() == ["1", "44227", "1"]
+
+
 def test_pct_speaks_as_on_a_real_node(running: Lab, node: paramiko.SSHClient) -> None:
     assert run(node, "pct status 129").out == "status: running\n"
     assert "features: nesting=1\n" in run(node, "pct config 129").out
