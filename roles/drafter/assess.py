@@ -1,4 +1,4 @@
-"""The check of a drafter as it lies on a host: its folder's config under the inventory's, judged with all that was read."""
+"""The check of a drafter as it lies on a host: its folder's config under the inventory's, with all that was read."""
 
 from collections.abc import Iterator
 

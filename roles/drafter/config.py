@@ -19,12 +19,12 @@ def merge(base: Mapping[str, object], overlay: Mapping[str, object]) -> dict[str
 
 def text(config: Mapping[str, object]) -> str:
     """The file's content: equal configs give equal text, and reading it gives every key back, unknown ones too."""
-    return json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return json.dumps(config, indent=2, sort_keys=True) + "\n"
 
 
 def sha256(config: Mapping[str, object]) -> str:
     """Digest of the canonical text, 64 hex digits."""
-    return hashlib.sha256(text(config).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(text(config).encode()).hexdigest()
 
 
 def diff(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[Row, ...]:
@@ -46,4 +46,4 @@ def _rows(before: Mapping[str, object], after: Mapping[str, object], prefix: str
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return json.dumps(value, sort_keys=True)

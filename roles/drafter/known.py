@@ -47,7 +47,7 @@ def drafters(repository: str | None, revision: str | None = None) -> tuple[Known
     """The published revisions that a drafter from that repository can be: none when it is not known."""
     if repository is None:
         return ()
-    wanted = repository.strip().removeprefix("https://huggingface.co/").rstrip("/").lower()
+    wanted = repository.lower()
     return tuple(known for known in _table()[0] if known.repository.lower() == wanted and known.is_revision(revision))
 
 

@@ -75,7 +75,7 @@ def resolve(
         return Resolution(source, commit=path_commit)
     if source.ref is None:
         return Resolution(source, commit=source.value)
-    advice = known.note(engine.repository, int(source.value)) if source.kind == "pr" else None
+    advice = known.note(engine.repository, source.pull_request) if source.pull_request else None
     notes = (advice,) if advice else ()
     if engine.commit:
         return Resolution(source, commit=engine.commit, ref=source.ref, notes=notes)

@@ -43,6 +43,11 @@ class Source:
         return self.kind in {"pr", "commit", "branch"}
 
     @property
+    def pull_request(self) -> int | None:
+        """The number of the pull request; None for every other source."""
+        return int(self.value) if self.kind == "pr" else None
+
+    @property
     def title(self) -> str:
         """How messages call it."""
         names = {"pr": "pull request", "path": "the checkout", "wheel": "the wheel"}

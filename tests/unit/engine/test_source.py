@@ -20,6 +20,7 @@ from roles.engine.source import parse
 def test_form_is_read(text: str, kind: str, ref: str | None, title: str) -> None:
     source = parse(text)
     assert (source.kind, source.ref, source.title, str(source)) == (kind, ref, title, text)
+    assert source.pull_request == (40898 if kind == "pr" else None)
 
 
 @pytest.mark.parametrize(
