@@ -1,7 +1,7 @@
 """What a cluster's API says about the ground that a container is to stand on: node, storages, bridge, privileges."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from pydantic import JsonValue
@@ -24,7 +24,7 @@ class Storage:
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """One reading. None where this login may not ask, and for what was not asked because the node is not there.
+    """One reading. None where this login may not ask; empty what was not asked.
 
     node, who:  whose API it is and as whom it was asked
     version:    (9, 0, 10)
@@ -68,13 +68,28 @@ def acl_paths(want: Container) -> dict[str, str]:
     return paths
 
 
-def read(pve: Proxmox, want: Container) -> ClusterFacts:
-    """Ask, reading only. Raises UnreachableError and AuthenticationFailed; what is not allowed is None."""
+def read(pve: Proxmox, want: Container, *, new: bool) -> ClusterFacts:
+    """Ask, reading only. What only a new container needs (storages, template, bridge) is asked only if it is `new`.
+
+    Raises UnreachableError and AuthenticationFailed; what is not allowed is None.
+    """
     version = tuple(int(part) for part in str(pve.get_map("/version").get("version", "")).split(".") if part.isdigit())
     nodes = {str(row.get("node")): str(row.get("status", "unknown")) for row in pve.get_rows("/nodes")}
     facts = ClusterFacts(pve.node, pve.who, version, nodes)
     if not facts.here:
         return facts
+    paths = acl_paths(want)
+    asked = paths.values() if new else [paths[key] for key in ("container", "pool") if key in paths]
+    facts = replace(
+        facts,
+        quorate=_quorate(_allowed(lambda: pve.get_rows("/cluster/status"))),
+        privileges={path: pve.permissions(path) for path in asked},
+    )
+    return _ground(pve, want, facts) if new else facts
+
+
+def _ground(pve: Proxmox, want: Container, facts: ClusterFacts) -> ClusterFacts:
+    """The same facts with what a new container stands on."""
     base = f"/nodes/{pve.node}"
     template_storage = want.template.partition(":")[0]
     storages = {str(row.get("storage")): _storage(row) for row in pve.get_rows(f"{base}/storage")}
@@ -86,16 +101,12 @@ def read(pve: Proxmox, want: Container) -> ClusterFacts:
     )
     bridge_path = _bridge_path(pve, want)
     bridges = _allowed(lambda: pve.get_rows(f"{base}/network", type="any_bridge"))
-    return ClusterFacts(
-        node=pve.node,
-        who=pve.who,
-        version=version,
-        nodes=nodes,
-        quorate=_quorate(_allowed(lambda: pve.get_rows("/cluster/status"))),
+    return replace(
+        facts,
         storages=storages,
         templates=None if volumes is None else frozenset(str(row.get("volid")) for row in volumes),
         bridges=None if bridges is None else frozenset(str(row.get("iface")) for row in bridges),
-        privileges={path: pve.permissions(path) for path in (*acl_paths(want).values(), bridge_path)},
+        privileges={**facts.privileges, bridge_path: pve.permissions(bridge_path)},
         bridge_path=bridge_path,
     )
 

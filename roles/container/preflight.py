@@ -22,7 +22,7 @@ def preflight(pve: Proxmox, want: Container, have: ContainerFacts) -> ClusterFac
     """Read the cluster and raise for everything that is missing: PermissionDenied if it is privileges alone, else
     PreflightError. Both carry the `pveum` lines.
     """
-    facts = cluster.read(pve, want)
+    facts = cluster.read(pve, want, new=have.missing)
     ground, privileges = list(missing(want, have, facts)), list(missing_privileges(want, have, facts))
     if not ground and not privileges:
         return facts

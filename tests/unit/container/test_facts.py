@@ -56,10 +56,16 @@ def test_a_machine_with_the_id_is_its_owner(fake: FakeNode, connect: Connect) ->
     assert read(connect(), 129).owner == "VM 129 (db) on pve2"
 
 
-def test_without_the_right_to_look_nothing_is_guessed(fake: FakeNode, connect: Connect) -> None:
+def test_a_container_that_may_not_be_seen_is_not_called_missing(fake: FakeNode, connect: Connect) -> None:
+    fake.add_ct(129, "db")
     fake.grant(TOKEN, "/nodes/pve1", "Sys.Audit")
     with pytest.raises(PermissionDenied, match=r"/vms/129, VM\.Audit"):
         read(connect(), 129)
+
+
+def test_rights_of_a_pool_do_not_reach_an_id_that_is_free(fake: FakeNode, connect: Connect) -> None:
+    fake.grant(TOKEN, "/pool/llm", "VM.Audit", "VM.Allocate")
+    assert read(connect(), 129) == ContainerFacts(129)
 
 
 def test_a_wrong_node_is_not_a_missing_container(fake: FakeNode, connect: Connect) -> None:

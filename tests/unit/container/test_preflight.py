@@ -219,6 +219,8 @@ def test_an_existing_container_needs_no_template_and_no_space(fake: FakeNode, co
     fake.acl.clear()
     prepare(fake, without="VM.Allocate")
     check(connect, template="local:vztmpl/gone.tar.zst")
+    asked = {path.removeprefix("/api2/json") for _, path, _ in fake.requests}
+    assert not any("storage" in path or "network" in path for path in asked)
 
 
 def test_root_lacks_nothing(fake: FakeNode, connect: Connect) -> None:
