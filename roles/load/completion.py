@@ -1,6 +1,6 @@
 """What one request came to: the text, the counts, the clock, and what went wrong."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 ErrorKind = Literal["unreachable", "timeout", "http", "error", "cut", "unreadable", "deadline"]
@@ -32,7 +32,7 @@ class Completion:
     completion_tokens: int | None
     ttft_s: float | None
     """To the first text, thinking included. None when nothing came or the answer was not streamed."""
-    arrivals_s: tuple[float, ...]
+    arrivals_s: tuple[float, ...] = field(repr=False)
     latency_s: float
     """To the last token; when nothing came, to the end of the request."""
     error: ErrorKind | None = None

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from roles.load.completion import Completion, ErrorKind
@@ -35,7 +35,8 @@ class Progress:
 class LoadResult:
     """What a run came to. samples are in the prompts' order; those that were never sent are only counted."""
 
-    samples: tuple[Sample, ...]
+    # Not in the repr: asyncio.run formats the result of its task when it gives Ctrl-C back, and this one is long.
+    samples: tuple[Sample, ...] = field(repr=False)
     unsent: int
     wall_s: float
     """From the first counted request to the end of the last."""
@@ -49,9 +50,9 @@ class LoadResult:
     temperature: float
     seed: int | None
     extra_body: Mapping[str, object]
-    counters_before: str | None
+    counters_before: str | None = field(repr=False)
     """What `scrape` gave right before the counted span."""
-    counters_after: str | None
+    counters_after: str | None = field(repr=False)
 
     @property
     def failed(self) -> Mapping[ErrorKind, int]:
