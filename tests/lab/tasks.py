@@ -21,7 +21,9 @@ _COMMON = {"folder": f"where the lab is (default: {FOLDER} in the checkout)", "j
 
 @task(help=_COMMON)
 def up(_: Context, folder: str | None = None, json: bool = False) -> None:
-    """Start a practice ground: a Proxmox API, a node with GPUs, a git repository with pull requests. Stays until lab.down.
+    """Start a practice ground that stays until lab.down.
+
+    It is a Proxmox node with its API, GPUs and containers, and a git repository with pull requests of the engine.
 
     Example: invoke lab.up
     """
@@ -33,7 +35,9 @@ def up(_: Context, folder: str | None = None, json: bool = False) -> None:
 
 @task(help=_COMMON)
 def down(_: Context, folder: str | None = None, json: bool = False) -> None:
-    """Stop the practice ground with all its containers, also after it was killed; only its logs stay.
+    """Stop the practice ground; only its logs stay.
+
+    It also cleans up after one that was killed.
 
     Example: invoke lab.down
     """
@@ -45,7 +49,7 @@ def down(_: Context, folder: str | None = None, json: bool = False) -> None:
 
 @task(help=_COMMON)
 def reset(_: Context, folder: str | None = None, json: bool = False) -> None:
-    """Destroy its containers, switch all faults off, heal the GPUs, count from zero.
+    """Make the practice ground as new: no containers, no faults.
 
     Example: invoke lab.reset
     """
@@ -82,7 +86,7 @@ def fault(
     set: list[str],  # noqa: A002 - the flag's name
     name: str = "",
     off: bool = False,
-    ctid: int | None = None,
+    ctid: int = 0,  # a default of None would make it a string
     folder: str | None = None,
     json: bool = False,
 ) -> None:
@@ -99,7 +103,7 @@ def fault(
             _list_faults(json)
             return
         arguments: dict[str, Any] = dict(map(_argument, set))
-        if ctid is not None:
+        if ctid:
             arguments["ctid"] = ctid
         lab = _lab(folder)
         lab.fault(name, not off, **arguments)

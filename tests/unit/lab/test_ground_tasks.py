@@ -58,6 +58,11 @@ def test_faults_are_listed_switched_on_and_off_and_reset(lab: Lab, typed: Typed)
     assert lab.status()["faults"] == []
 
 
+def test_a_fault_of_one_container_is_named_by_its_number(shared: Lab, typed: Typed) -> None:
+    typed("lab.fault", "--name", "ssh-down", "--ctid", "129", "--folder", str(shared.layout.folder))
+    assert shared.status()["faults"] == ["ssh-down 129"]
+
+
 def test_up_is_content_with_a_lab_that_runs(lab: Lab, typed: Typed) -> None:
     code, out, _ = typed("lab.up", "--folder", str(lab.layout.folder))
     assert code == 0
