@@ -8,22 +8,19 @@ import json
 import logging
 import os
 import secrets
-import shutil
 import signal
 import sys
 from pathlib import Path
 from typing import Any
 
-import asyncssh
-
-from tests.lab import certificates, control, hosts, models, ports, processes, repository
-from tests.lab.container import Box, environment, python_command, write_procfs, write_program
+from tests.lab import certificates, control, hosts, models, node, ports, processes, repository
+from tests.lab.container import Box
 from tests.lab.faults import Faults
 from tests.lab.gpus import Gpus
 from tests.lab.layout import MODELS, NODE, Layout
 from tests.lab.node_api import TOKEN, NodeApi
 from tests.lab.pct import Pct
-from tests.lab.sshd import Door, Machine
+from tests.lab.sshd import Door
 from tests.lab.traffic import Traffic
 
 ALREADY_RUNNING = 75
@@ -53,7 +50,7 @@ class Practice:
         self._certificate, self._key, self.fingerprint = certificates.write(
             layout.keys, layout.ca, ("127.0.0.1", "localhost", NODE)
         )
-        self.node_door = Door(self._make_node(), claimed.node_ssh, self.traffic, self.reaper)
+        self.node_door = Door(node.make(layout, self.gpus), claimed.node_ssh, self.traffic, self.reaper)
         self.faults = Faults(self)
         self.done = asyncio.Event()
         self._boxes: dict[int, Box] = {}
@@ -148,52 +145,10 @@ class Practice:
         self._show_gpus()
 
     def _show_gpus(self) -> None:
-        self._write_node_devices()
+        node.write_devices(self.layout, self.gpus)
         for ctid, box in self._boxes.items():
             if (ct := self.api.ct(ctid)) and box.pid is not None:
                 box.apply(ct.config, self.gpus)
-
-    # ------------------------------------------------------------------------------ the node
-
-    def _make_node(self) -> Machine:
-        home = self.layout.node
-        for folder in ("bin", "root/.ssh", "tmp", MODELS.lstrip("/")):
-            (home / folder).mkdir(parents=True)
-        host_key = self.layout.keys / "node_host_ed25519"
-        for path, comment in ((host_key, f"root@{NODE}"), (self.layout.login_key, "practice ground")):
-            key = asyncssh.generate_private_key("ssh-ed25519", comment=comment)
-            key.write_private_key(str(path))
-            path.chmod(0o600)
-            key.write_public_key(f"{path}.pub")
-        shutil.copyfile(f"{self.layout.login_key}.pub", home / "root/.ssh/authorized_keys")
-        pct = python_command("pct.py", str(self.layout.control))
-        write_program(home / "bin", "pct", f'exec {pct} "$@"')
-        smi = python_command("nvidia_smi.py", NODE, str(self.layout.folder))
-        write_program(home / "bin", "nvidia-smi", f'exec {smi} "$@"')
-        write_program(home / "bin", "hostname", f"echo {NODE}")
-        write_program(
-            home / "bin", "pveversion", "echo 'pve-manager/9.0.10/deb1ca707ec72a89 (running kernel: 6.14.11-3-pve)'"
-        )
-        write_procfs(home / "proc")
-        self._write_node_devices()
-        return Machine(
-            name=NODE,
-            home=home,
-            environment=environment(self.layout, home, None),
-            host_key=host_key,
-            authorized_keys=home / "root/.ssh/authorized_keys",
-        )
-
-    def _write_node_devices(self) -> None:
-        devices = self.layout.node / "dev"
-        shutil.rmtree(devices, ignore_errors=True)
-        (devices / "nvidia-caps").mkdir(parents=True)
-        for name in (*self.gpus.devices, "nvidia-caps/nvidia-cap1", "nvidia-caps/nvidia-cap2"):
-            (devices / name).touch()
-            (devices / name).chmod(0o666)
-        module = self.layout.node / "proc/driver/nvidia/version"
-        module.parent.mkdir(parents=True, exist_ok=True)
-        module.write_text(self.gpus.module)
 
     # --------------------------------------------------------------------------- the control
 
