@@ -31,6 +31,7 @@ def test_later_keys_are_passed_over_and_wrong_types_are_absent() -> None:
 json_values = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["kind", "source", "duration_s", "x"]), inner),
+    max_leaves=5,
 )
 
 
