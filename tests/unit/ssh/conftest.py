@@ -22,7 +22,7 @@ def faulty_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server(request: pytest.FixtureRequest) -> Server:
     """OpenSSH where it is installed."""
     found: Server = request.getfixturevalue("openssh_server" if SSHD else "faulty_server")
@@ -43,7 +43,9 @@ def closing() -> Iterator[Callable[[SshShell], SshShell]]:
         shell.close()
 
 
-@pytest.fixture
-def shell(server: Server, closing: Callable[[SshShell], SshShell]) -> SshShell:
-    """A shell that has everything right."""
-    return closing(server.shell())
+@pytest.fixture(scope="module")
+def shell(server: Server) -> Iterator[SshShell]:
+    """A shell that has everything right, and is used by one test after the other."""
+    shell = server.shell()
+    yield shell
+    shell.close()

@@ -89,6 +89,7 @@ def openssh(folder: Path, more: str = "") -> Iterator[Server]:
     (folder / "sshd_config").write_text(
         f"Port {port}\nListenAddress {HOST}\nHostKey {folder}/host_key\nAuthorizedKeysFile {folder}/authorized_keys\n"
         "UsePAM no\nStrictModes no\nPermitRootLogin yes\nPidFile none\nMaxStartups 100\nMaxSessions 100\nLogLevel ERROR\n"
+        f"SetEnv HOME={folder}\n"  # else each command waits for the ~/.bashrc of whoever runs the tests
         f"{more}"
     )
     daemon = subprocess.Popen([SSHD, "-D", "-e", "-f", str(folder / "sshd_config")], stderr=subprocess.DEVNULL)

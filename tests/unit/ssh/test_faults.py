@@ -99,6 +99,7 @@ def test_what_answers_but_is_no_ssh_server_is_unreachable(server: Server, closin
 
         def speak_http() -> None:
             call, _ = ear.accept()
+            ear.close()
             with call:
                 call.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from inventory.errors import CommandError
-from inventory.posix import EXEC_LIMIT_BYTES, OUTPUT_LIMIT_BYTES
+from inventory.posix import EXEC_LIMIT_BYTES
 from inventory.secrets import Redactor
 from inventory.shell import command
 from inventory.ssh import SshShell
@@ -15,7 +15,7 @@ from tests.unit.ssh.servers import Server
 Closing = Callable[[SshShell], SshShell]
 
 
-@pytest.fixture(params=["openssh_server", "faulty_server"])
+@pytest.fixture(scope="module", params=["openssh_server", "faulty_server"])
 def server(request: pytest.FixtureRequest) -> Server:
     """OpenSSH and asyncssh differ in windows, packet sizes and manners."""
     found: Server = request.getfixturevalue(request.param)
@@ -71,12 +71,20 @@ def test_a_command_that_does_not_read_all_of_its_stdin_ends_with_its_own_status(
     assert shell.run("head -c 3; exit 4", stdin=bytes(5_000_000), check=False).exit_status == 4
 
 
-def test_of_a_flood_the_end_is_kept_and_the_cut_is_told(shell: SshShell) -> None:
-    count = 3 * OUTPUT_LIMIT_BYTES
+@pytest.fixture
+def small_limit(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Bytes of output that are kept; megabytes would take long."""
+    limit = 300_000
+    monkeypatch.setattr("inventory.posix.OUTPUT_LIMIT_BYTES", limit)
+    return limit
+
+
+def test_of_a_flood_the_end_is_kept_and_the_cut_is_told(shell: SshShell, small_limit: int) -> None:
+    count = 3 * small_limit
     result = shell.run(f"head -c {count} /dev/zero | tr '\\0' x; echo; echo the end")
     first, rest = result.stdout.split("\n", 1)
-    assert first == f"[{count + len('.the end.') - OUTPUT_LIMIT_BYTES} bytes were cut here]"
-    assert len(rest) == OUTPUT_LIMIT_BYTES
+    assert first == f"[{count + len('.the end.') - small_limit} bytes were cut here]"
+    assert len(rest) == small_limit
     assert rest.endswith("x\nthe end\n")
 
 
@@ -117,11 +125,13 @@ def test_secrets_are_taken_out_of_outputs_lines_and_errors(server: Server, closi
     assert "canary" not in str(caught.value)
 
 
-def test_half_a_secret_does_not_survive_where_a_flood_is_cut(server: Server, closing: Closing) -> None:
+def test_half_a_secret_does_not_survive_where_a_flood_is_cut(
+    server: Server, closing: Closing, small_limit: int
+) -> None:
     redact = Redactor()
     redact.add("canary-" * 4)
     shell = closing(server.shell(redact=redact))
-    flood = f"yes {'canary-' * 4} | tr -d '\\n' | head -c {2 * OUTPUT_LIMIT_BYTES + 13}"
+    flood = f"yes {'canary-' * 4} | tr -d '\\n' | head -c {2 * small_limit + 13}"
     kept = shell.run(flood).stdout.split("\n", 1)[1]
     assert "canary" not in kept[: -len("canary-" * 4)]  # the last one is cut by the command, not by us
 
@@ -139,10 +149,11 @@ def test_a_second_thread_may_run_commands_meanwhile(shell: SshShell) -> None:
     assert results == ["went\n"]
 
 
-def test_each_run_is_one_exec_request_on_one_connection(shell: SshShell) -> None:
+def test_each_run_is_one_exec_request(shell: SshShell) -> None:
+    before = shell.exec_requests
     for _ in range(3):
         shell.run("true")
-    assert shell.exec_requests == 3
+    assert shell.exec_requests == before + 3
 
 
 def test_a_closed_shell_dials_again(shell: SshShell) -> None:
