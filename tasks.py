@@ -59,7 +59,7 @@ CHANGES = {
 def deploy(
     _: Context,
     host: list[str],
-    tokens: int | None = None,
+    tokens: str | None = None,
     drafter_config: str | None = None,
     allow_drafter_errors: bool = False,
     update: bool = False,
@@ -94,7 +94,7 @@ def deploy(
 def plan(
     _: Context,
     host: list[str],
-    tokens: int | None = None,
+    tokens: str | None = None,
     drafter_config: str | None = None,
     allow_drafter_errors: bool = False,
     update: bool = False,
@@ -131,8 +131,8 @@ def bench(
     _: Context,
     host: list[str],
     prompts: str | None = None,
-    concurrency: int | None = None,
-    max_tokens: int | None = None,
+    concurrency: str | None = None,
+    max_tokens: str | None = None,
     against: str = "last",
     inventory: str | None = None,
     json: bool = False,

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from inventory.errors import ExitCode, ServerError, UsageError
 from playbooks.bringup import conditions_of
+from playbooks.flags import whole_number
 from playbooks.site import Site
 from playbooks.survey import gpu_of, release_facts
 from roles.acceptance.advice import Advice, advise
@@ -29,8 +30,8 @@ class Options:
     """Flags; None leaves it to the inventory. prompts: a number, or a JSONL file."""
 
     prompts: str | None = None
-    concurrency: int | None = None
-    max_tokens: int | None = None
+    concurrency: str | None = None
+    max_tokens: str | None = None
     against: str = "last"
 
 
@@ -100,8 +101,8 @@ def run(site: Site, options: Options) -> BenchOutcome:
             "there is no release to measure", where=[site.name], tries=[f"invoke deploy --host {site.name}"]
         )
     bench = site.host.bench
-    concurrency = options.concurrency or bench.concurrency
-    max_tokens = options.max_tokens or bench.max_tokens
+    concurrency = whole_number("concurrency", options.concurrency) or bench.concurrency
+    max_tokens = whole_number("max-tokens", options.max_tokens) or bench.max_tokens
     before = _earlier(site, options.against)
     with site.endpoint() as endpoint, site.talk.work("bench", f"{len(prompts)} prompts") as work:
 

@@ -145,12 +145,13 @@ def measure(
     baseline: Baseline | None,
     gpu: Gpu,
     policy: Gate,
+    *,
+    role: str = "gate",
 ) -> GateResult:
     """Run the acceptance gate against the running server."""
     prompts = load_prompts(limit=policy.prompts)
     conditions = conditions_of(manifest, prompts, policy, gpu)
-    text = f"acceptance over {len(prompts)} prompts" + ("" if baseline else ", no baseline yet")
-    with site.talk.work("gate", text) as work:
+    with site.talk.work(role, f"acceptance over {len(prompts)} prompts") as work:
 
         def progress(now: Progress) -> None:
             length = f", length {now.acceptance_length:.2f}" if now.acceptance_length else ""
@@ -233,7 +234,7 @@ def go_back(site: Site, nonce: str, previous: str | None, before: ReleaseFacts, 
         if found is None or found.manifest is None or found.manifest.drafter is None:
             return f"reverted to {previous}, which answers"
         policy = replace_prompts(site.host.gate, _RECHECK_PROMPTS)
-        again = measure(site, endpoint, found.manifest, None, (None, None), policy)
+        again = measure(site, endpoint, found.manifest, None, (None, None), policy, role="recheck")
     length = again.verdict.window.acceptance_length
     accepts = f"accepts {length:.2f}" if length else "accepts nothing that can be counted"
     return f"reverted to {previous}, which answers and {accepts}"

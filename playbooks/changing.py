@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rich.console import Group, RenderableType
-from rich.text import Text
+from rich.console import RenderableType
 
 from inventory.errors import ExitCode, SpecrailError
 from playbooks.bringup import Arrival
@@ -67,15 +66,15 @@ class DeployOutcome:
     def render(self) -> RenderableType:
         """The verdict, and what is in service."""
         if self.arrival is None:
-            return Text(self.words)
+            return self.words
         gate = self.arrival.gate
         closing = {
             "promoted": "in service and promoted",
             "kept": "in service, not promoted: gate.inconclusive is keep",
         }.get(self.arrival.ending) or self.arrival.back
         if gate is None:
-            return Text(f"{self.host}: {self.release} {closing}; without a drafter there is no acceptance to judge")
-        verdict = as_text(
+            return f"{self.host}: {self.release} {closing}; without a drafter there is no acceptance to judge"
+        return as_text(
             gate.verdict,
             gate.diagnosis,
             host=self.host,
@@ -83,7 +82,6 @@ class DeployOutcome:
             prompts=gate.conditions.prompts,
             closing=closing,
         )
-        return Group(Text(verdict), *(Text(f"  note: {note}") for note in self.notes))
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from inventory.errors import SpecrailError
 from inventory.load import Inventory, find, load
@@ -58,7 +58,7 @@ def run_verb(
             else:
                 answers.append({"host": resolved.name, **outcome.as_json(), "exit_code": int(outcome.exit_code)})
                 if not as_json:
-                    out.print(outcome.render(), soft_wrap=False)
+                    _answer(out, outcome.render())
                 code = code or int(outcome.exit_code)
         if code and stop_at_failure:
             break
@@ -86,6 +86,13 @@ def report(error: SpecrailError, err: Console, *, as_json: bool, verb: str) -> i
 def print_json(document: dict[str, object]) -> None:
     """One JSON document on stdout."""
     sys.stdout.write(json.dumps(document, indent=2, default=str) + "\n")
+
+
+def _answer(out: Console, rendered: RenderableType) -> None:
+    if isinstance(rendered, str):
+        out.print(rendered, markup=False, highlight=False, soft_wrap=True)
+    else:
+        out.print(rendered)
 
 
 def _say(err: Console, text: str) -> None:

@@ -8,13 +8,13 @@ from typing import Literal
 
 from pydantic import JsonValue
 from rich.console import RenderableType
-from rich.text import Text
 
 from inventory.errors import ExitCode, SpecrailError, UsageError
 from playbooks import build, container
 from playbooks.bringup import bring_up, first_answer, health, start, stored_baseline
 from playbooks.changing import DeployOutcome, locked, record
 from playbooks.desired import manifest_of, staging_of
+from playbooks.flags import whole_number
 from playbooks.inside import Inside, plan_inside
 from playbooks.reach import wait_for_ssh
 from playbooks.site import Site
@@ -28,7 +28,7 @@ from roles.step import Step
 class Options:
     """Flags."""
 
-    tokens: int | None = None
+    tokens: str | None = None
     drafter_config: str | None = None
     allow_drafter_errors: bool = False
     update: bool = False
@@ -58,7 +58,7 @@ class PlanOutcome:
         """One line: the steps themselves were told already."""
         count = sum(step.changes for step in self.steps)
         if not count:
-            return Text(f"{self.host}: nothing to do")
+            return f"{self.host}: nothing to do"
         return Text(
             f"{self.host}: {count} steps, nothing was changed; to carry them out: invoke deploy --host {self.host}"
         )
@@ -183,10 +183,11 @@ def _prune(site: Site, seen: Survey) -> None:
 def _changes(options: Options) -> dict[str, JsonValue]:
     """Flags as inventory values. Raises UsageError."""
     changes: dict[str, JsonValue] = {}
-    if options.tokens == 0:
+    tokens = whole_number("tokens", options.tokens, least=0)
+    if tokens == 0:
         changes["drafter"] = None
-    elif options.tokens is not None:
-        changes["drafter.tokens"] = options.tokens
+    elif tokens is not None:
+        changes["drafter.tokens"] = tokens
     if options.drafter_config is not None:
         changes["drafter.config"] = _config_file(options.drafter_config)
     if options.inconclusive is not None:

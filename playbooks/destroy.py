@@ -4,7 +4,6 @@ import sys
 from dataclasses import dataclass
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from inventory.errors import ExitCode, UsageError
 from playbooks.site import Site
@@ -28,7 +27,7 @@ class DestroyOutcome:
 
     def render(self) -> RenderableType:
         """One line."""
-        return Text(f"{self.host}: {'done: ' if self.step.changes else ''}{self.step.summary}")
+        return f"{self.host}: {'done: ' if self.step.changes else ''}{self.step.summary}"
 
 
 def run(site: Site, *, yes: bool) -> DestroyOutcome:

@@ -3,7 +3,6 @@
 from dataclasses import asdict, dataclass
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from inventory.errors import ExitCode, SpecrailError
 from playbooks.bringup import health
@@ -38,7 +37,7 @@ class HealthOutcome:
             return Text(
                 f"{self.host} is healthy: {', '.join(self.health.models)}, one completion in {self.latency_s:.2f} s"
             )
-        return Text(f"{self.host} is not healthy: {self.why}\n  Log:  invoke logs --host {self.host}")
+        return f"{self.host} is not healthy: {self.why}\n  Log:  invoke logs --host {self.host}"
 
 
 def run(site: Site) -> HealthOutcome:

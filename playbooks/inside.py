@@ -207,15 +207,22 @@ def _differences(
     old: Mapping[str, object] = {
         "engine": {**manifest.engine, "version": None},
         "drafter": dict(manifest.drafter or {}),
-        "argv": list(manifest.argv),
-        "environment": dict(manifest.environment),
+        "environment": _told(manifest.environment),
     }
     new: Mapping[str, object] = {
         "engine": {**want.engine, "version": None},
         "drafter": dict(want.drafter or {}),
-        "argv": list(want.argv),
-        "environment": dict(want.environment),
+        "environment": _told(want.environment),
     }
     yield from diff(old, new)
-    if not secrets_same:
-        yield ("server.env", "secrets or environment as they were", "as they are now")
+    gone = [word for word in manifest.argv if word not in want.argv]
+    come = [word for word in want.argv if word not in manifest.argv]
+    if gone or come:
+        yield ("serve", " ".join(gone) or None, " ".join(come) or None)
+    if not secrets_same and manifest.environment == want.environment:
+        yield ("server.env", "secrets as they were", "secrets as they are now")
+
+
+def _told(environment: Mapping[str, str]) -> dict[str, str]:
+    """Without what follows from the rest: the compile cache is named by the venv and the drafter's config."""
+    return {name: value for name, value in environment.items() if name != "VLLM_CACHE_ROOT"}

@@ -4,7 +4,6 @@ import sys
 from dataclasses import dataclass, field
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from inventory.errors import ExitCode
 from inventory.shell import command
@@ -37,7 +36,7 @@ class LogsOutcome:
 
     def render(self) -> RenderableType:
         """The lines as they are: no wrapping, no colours of ours."""
-        return Text("\n".join(self.lines), overflow="ignore", no_wrap=True)
+        return "\n".join(self.lines)
 
 
 def run(site: Site, options: Options) -> LogsOutcome:

@@ -18,4 +18,4 @@ class Outcome(Protocol):
         """All facts, for programs."""
 
     def render(self) -> RenderableType:
-        """The answer for people; goes to stdout."""
+        """The answer for people; goes to stdout. Text is printed as it is, whatever the width."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from rich.console import RenderableType
 from rich.table import Table
-from rich.text import Text
 
 from inventory.errors import ExitCode
 from playbooks.site import Site
@@ -40,7 +39,7 @@ class ReleasesOutcome:
     def render(self) -> RenderableType:
         """A table, newest first."""
         if not self.facts.releases:
-            return Text(f"{self.host} has no release yet: invoke deploy --host {self.host}")
+            return f"{self.host} has no release yet: invoke deploy --host {self.host}"
         table = Table(
             box=None, pad_edge=False, header_style="dim", title=f"releases · {self.host}", title_justify="left"
         )

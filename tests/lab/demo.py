@@ -44,13 +44,13 @@ SCENES = (
     Scene(
         "A wrong drafter config is refused",
         "Hand-written, plausible, and wrong in three fields. The static check sees it before a GPU is touched (exit 1).",
-        ("invoke", "deploy", "--host", "ct129", "--tokens", "5", "--drafter-config", WRONG),
+        ("invoke", "deploy", "--host", "ct129", "--drafter-config", WRONG),
         1,
     ),
     Scene(
         "Forced past the check, it runs and answers well",
         "... and accepts about 1 % of its drafts. The gate sees it after a few rounds and goes back (exit 3).",
-        ("invoke", "deploy", "--host", "ct129", "--tokens", "5", "--drafter-config", WRONG, "--allow-drafter-errors"),
+        ("invoke", "deploy", "--host", "ct129", "--drafter-config", WRONG, "--allow-drafter-errors"),
         3,
     ),
     Scene(
