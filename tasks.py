@@ -1,21 +1,16 @@
-"""The verbs: `invoke VERB --host NAME`. Flags are parsed here; playbooks do the work and say what came of it."""
+"""The verbs: `invoke VERB --host NAME`. Flags are parsed here; playbooks do the work and say what came of it.
+
+Each verb loads its own playbook only: what it imports is part of the time that every command takes.
+"""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from invoke import Collection, Context, Exit, task
 
-from playbooks import bench as bench_playbook
-from playbooks import deploy as deploy_playbook
-from playbooks import destroy as destroy_playbook
-from playbooks import health as health_playbook
-from playbooks import inventory as inventory_playbook
-from playbooks import logs as logs_playbook
-from playbooks import releases as releases_playbook
-from playbooks import rollback as rollback_playbook
-from playbooks import status as status_playbook
-from playbooks.cli import run_verb
-from playbooks.outcome import Outcome
-from playbooks.site import Site
+if TYPE_CHECKING:
+    from playbooks.outcome import Outcome
+    from playbooks.site import Site
 
 COMMON = {
     "host": "a host or a group of the inventory; may be given several times",
@@ -26,13 +21,15 @@ COMMON = {
 
 def _run(
     verb: str,
-    action: Callable[[Site], Outcome],
+    action: "Callable[[Site], Outcome]",
     host: list[str],
     inventory: str | None,
     json: bool,
     *,
     stop_at_failure: bool = True,
 ) -> None:
+    from playbooks.cli import run_verb
+
     code = run_verb(verb, action, hosts=host, inventory=inventory, as_json=json, stop_at_failure=stop_at_failure)
     if code:
         raise Exit(code=code)
@@ -78,7 +75,9 @@ def deploy(
 
     Exit code 0 done, 1 failed, 2 wrong usage, 3 gate failed and reverted, 4 inconclusive, 5 locked, 6 unreachable.
     """
-    options = deploy_playbook.Options(
+    from playbooks import deploy as playbook
+
+    options = playbook.Options(
         tokens=tokens,
         drafter_config=drafter_config,
         allow_drafter_errors=allow_drafter_errors,
@@ -87,7 +86,7 @@ def deploy(
         inconclusive=inconclusive,
         dry_run=dry_run,
     )
-    _run("plan" if dry_run else "deploy", lambda site: deploy_playbook.run(site, options), host, inventory, json)
+    _run("plan" if dry_run else "deploy", lambda site: playbook.run(site, options), host, inventory, json)
 
 
 @task(iterable=["host"], help={**COMMON, **CHANGES})
@@ -106,7 +105,9 @@ def plan(
 
     Example: invoke plan --host ct129
     """
-    options = deploy_playbook.Options(
+    from playbooks import deploy as playbook
+
+    options = playbook.Options(
         tokens=tokens,
         drafter_config=drafter_config,
         allow_drafter_errors=allow_drafter_errors,
@@ -114,7 +115,7 @@ def plan(
         adopt=adopt,
         dry_run=True,
     )
-    _run("plan", lambda site: deploy_playbook.run(site, options), host, inventory, json, stop_at_failure=False)
+    _run("plan", lambda site: playbook.run(site, options), host, inventory, json, stop_at_failure=False)
 
 
 @task(
@@ -141,8 +142,10 @@ def bench(
 
     Example: invoke bench --host ct129 --concurrency 8
     """
-    options = bench_playbook.Options(prompts=prompts, concurrency=concurrency, max_tokens=max_tokens, against=against)
-    _run("bench", lambda site: bench_playbook.run(site, options), host, inventory, json)
+    from playbooks import bench as playbook
+
+    options = playbook.Options(prompts=prompts, concurrency=concurrency, max_tokens=max_tokens, against=against)
+    _run("bench", lambda site: playbook.run(site, options), host, inventory, json)
 
 
 @task(iterable=["host"], help={**COMMON, "to": "release to go to (default: the last one before that passed its gate)"})
@@ -153,7 +156,9 @@ def rollback(
 
     Example: invoke rollback --host ct129
     """
-    _run("rollback", lambda site: rollback_playbook.run(site, to), host, inventory, json)
+    from playbooks import rollback as playbook
+
+    _run("rollback", lambda site: playbook.run(site, to), host, inventory, json)
 
 
 @task(iterable=["host"], help=COMMON)
@@ -162,7 +167,9 @@ def status(_: Context, host: list[str], inventory: str | None = None, json: bool
 
     Example: invoke status --host ct129
     """
-    _run("status", status_playbook.run, host, inventory, json, stop_at_failure=False)
+    from playbooks import status as playbook
+
+    _run("status", playbook.run, host, inventory, json, stop_at_failure=False)
 
 
 @task(iterable=["host"], help=COMMON)
@@ -171,7 +178,9 @@ def releases(_: Context, host: list[str], inventory: str | None = None, json: bo
 
     Example: invoke releases --host ct129
     """
-    _run("releases", releases_playbook.run, host, inventory, json, stop_at_failure=False)
+    from playbooks import releases as playbook
+
+    _run("releases", playbook.run, host, inventory, json, stop_at_failure=False)
 
 
 @task(iterable=["host"], help=COMMON)
@@ -180,7 +189,9 @@ def health(_: Context, host: list[str], inventory: str | None = None, json: bool
 
     Example: invoke health --host ct129
     """
-    _run("health", health_playbook.run, host, inventory, json, stop_at_failure=False)
+    from playbooks import health as playbook
+
+    _run("health", playbook.run, host, inventory, json, stop_at_failure=False)
 
 
 @task(
@@ -205,8 +216,10 @@ def logs(
 
     Example: invoke logs --host ct129 -f
     """
-    options = logs_playbook.Options(lines=lines, follow=follow, operation=operation)
-    _run("logs", lambda site: logs_playbook.run(site, options), host, inventory, json)
+    from playbooks import logs as playbook
+
+    options = playbook.Options(lines=lines, follow=follow, operation=operation)
+    _run("logs", lambda site: playbook.run(site, options), host, inventory, json)
 
 
 @task(iterable=["host"], help={**COMMON, "yes": "do not ask"})
@@ -215,7 +228,9 @@ def destroy(_: Context, host: list[str], yes: bool = False, inventory: str | Non
 
     Example: invoke destroy --host ct129
     """
-    _run("destroy", lambda site: destroy_playbook.run(site, yes=yes), host, inventory, json)
+    from playbooks import destroy as playbook
+
+    _run("destroy", lambda site: playbook.run(site, yes=yes), host, inventory, json)
 
 
 @task(name="show", iterable=["host"], help=COMMON)
@@ -224,7 +239,9 @@ def inventory_show(_: Context, host: list[str], inventory: str | None = None, js
 
     Example: invoke inventory.show --host ct129
     """
-    if code := inventory_playbook.show(host, inventory, as_json=json):
+    from playbooks import inventory as playbook
+
+    if code := playbook.show(host, inventory, as_json=json):
         raise Exit(code=code)
 
 
@@ -234,7 +251,9 @@ def inventory_schema(_: Context) -> None:
 
     Example: invoke inventory.schema > inventory/schema.json
     """
-    inventory_playbook.schema()
+    from playbooks import inventory as playbook
+
+    playbook.schema()
 
 
 @task(name="check", help={"inventory": COMMON["inventory"], "json": COMMON["json"]})
@@ -243,7 +262,9 @@ def inventory_check(_: Context, inventory: str | None = None, json: bool = False
 
     Example: invoke inventory.check
     """
-    if code := inventory_playbook.check(inventory, as_json=json):
+    from playbooks import inventory as playbook
+
+    if code := playbook.check(inventory, as_json=json):
         raise Exit(code=code)
 
 

@@ -59,9 +59,7 @@ class PlanOutcome:
         count = sum(step.changes for step in self.steps)
         if not count:
             return f"{self.host}: nothing to do"
-        return Text(
-            f"{self.host}: {count} steps, nothing was changed; to carry them out: invoke deploy --host {self.host}"
-        )
+        return f"{self.host}: {count} steps, nothing was changed; to carry them out: invoke deploy --host {self.host}"
 
 
 def run(site: Site, options: Options) -> DeployOutcome | PlanOutcome:

@@ -34,9 +34,7 @@ class HealthOutcome:
     def render(self) -> RenderableType:
         """One line."""
         if self.why is None:
-            return Text(
-                f"{self.host} is healthy: {', '.join(self.health.models)}, one completion in {self.latency_s:.2f} s"
-            )
+            return f"{self.host} is healthy: {', '.join(self.health.models)}, one completion in {self.latency_s:.2f} s"
         return f"{self.host} is not healthy: {self.why}\n  Log:  invoke logs --host {self.host}"
 
 
