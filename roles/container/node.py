@@ -68,7 +68,7 @@ def parse(answer: str) -> NodeFacts:
         name, _, kind = rest.partition(" ")
         key = _HOST_KEY.match(rest)
         if topic == "module":
-            if "NVRM" in rest and (match := _VERSION.search(rest)):  # the second line is gcc's version
+            if match := _VERSION.search(rest):  # gcc's version, in the second line, has no part of three digits
                 driver = match[0]
         elif topic == "pve" and (version := re.search(r"pve-manager/(\d+(?:\.\d+)*)", rest)):
             pve = tuple(int(part) for part in version[1].split("."))

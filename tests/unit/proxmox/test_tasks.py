@@ -131,6 +131,11 @@ def test_blips_are_survived() -> None:
     assert follow(Script([RUNNING, *blips, RUNNING, ended("OK")], ["one", "TASK OK"])).ok
 
 
+def test_many_short_absences_do_not_add_up() -> None:
+    absence: list[Answers] = [UnreachableError("No route to host")] * 50
+    assert follow(Script([*absence, RUNNING, *absence, RUNNING, *absence, ended("OK")], ["TASK OK"])).ok
+
+
 def test_a_node_that_stays_away_is_reported_with_the_task() -> None:
     script = Script([RUNNING, UnreachableError("No route to host", tries=["ping pve1"])], [])
     with pytest.raises(ConnectionLost) as lost:
