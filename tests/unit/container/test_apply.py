@@ -77,6 +77,11 @@ class Bench:
         self.apply(steps)
         return [type(step).__name__ for step in steps if step.changes]
 
+    def begin(self, steps: list[Step]) -> object:
+        """Send the create call of a plan and go away; answers its task."""
+        create = next(step for step in steps if isinstance(step, Create))
+        return self.pve.post(CREATE, create.fields)
+
     @property
     def config(self) -> dict[str, Any]:
         config: dict[str, Any] = self.fake.ct(129).config
@@ -223,7 +228,7 @@ def test_a_create_that_was_lost_before_it_arrived_is_repeated(bench: Bench) -> N
 
 def test_a_create_that_outlived_us_is_waited_for(bench: Bench) -> None:
     steps = bench.plan(want())
-    task = bench.pve.post(CREATE, steps[0].fields)  # type: ignore[attr-defined]
+    task = bench.begin(steps)
     waited = Create(role="container", action="create", summary="", ctid=129, fields={}, task=str(task))
     bench.apply([waited, *steps[1:]])
     assert bench.sent("POST", CREATE) == 1
@@ -232,7 +237,7 @@ def test_a_create_that_outlived_us_is_waited_for(bench: Bench) -> None:
 
 def test_somebody_of_ours_was_faster(bench: Bench) -> None:
     steps = bench.plan(want())
-    bench.pve.post(CREATE, steps[0].fields)  # type: ignore[attr-defined]
+    bench.begin(steps)
     bench.apply(steps)
     assert bench.fake.ct(129).status == "running"
 
@@ -257,7 +262,7 @@ def test_a_create_that_fails_says_why(bench: Bench) -> None:
 
 def test_a_container_that_is_not_ours_after_the_create_is_left_alone(bench: Bench) -> None:
     steps = bench.plan(want())
-    task = bench.pve.post(CREATE, steps[0].fields)  # type: ignore[attr-defined]
+    task = bench.begin(steps)
     bench.config["tags"] = "prod"
     waited = Create(role="container", action="create", summary="", ctid=129, fields={}, task=str(task))
     with pytest.raises(ProxmoxError, match="not ours after its create task ended"):

@@ -279,10 +279,12 @@ def test_permissions_are_those_on_the_path_and_what_comes_down_to_it(fake: FakeN
     assert connect().permissions("/vms/129") == {"VM.Audit", "Sys.Audit"}
 
 
-def test_a_privilege_that_does_not_propagate_does_not_come_down(fake: FakeNode, connect: Connect) -> None:
+def test_a_privilege_that_does_not_propagate_does_not_come_down(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pve = connect()
     answers = {"/": {"Sys.Audit": 0, "VM.Audit": 1}, "/vms/129": {"VM.Allocate": 0}}
-    pve.get_map = lambda *_, **__: answers  # type: ignore[method-assign, assignment]
+    monkeypatch.setattr(pve, "get_map", lambda *_, **__: answers)
     assert pve.permissions("/vms/129") == {"VM.Audit", "VM.Allocate"}
 
 
