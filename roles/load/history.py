@@ -155,8 +155,7 @@ class History:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(self.path, timeout=self._wait_s)) as connection:
             connection.row_factory = sqlite3.Row
-            with suppress(sqlite3.OperationalError):  # another process may be about to do the same
-                connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA journal_mode = WAL")
             (schema,) = connection.execute("PRAGMA user_version").fetchone()
             if schema > SCHEMA:
                 raise _LaterSchemaError(schema)

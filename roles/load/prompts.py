@@ -39,9 +39,9 @@ class Prompt:
     raw: bool = False
 
     @classmethod
-    def user(cls, text: str, *, id: str = "own", kind: str = "own", raw: bool = False) -> "Prompt":  # noqa: A002
-        """A prompt of one turn."""
-        return cls(id, kind, (Message("user", text),), raw)
+    def user(cls, text: str, *, name: str = "own", kind: str = "own", raw: bool = False) -> "Prompt":
+        """A prompt of one turn, with `name` as its id."""
+        return cls(name, kind, (Message("user", text),), raw)
 
 
 class PromptSet(Sequence[Prompt]):
@@ -123,7 +123,7 @@ def read_prompts(content: bytes) -> tuple[list[Prompt], list[str]]:
 def interleave(prompts: Sequence[Prompt]) -> list[Prompt]:
     """The same prompts, each class spread evenly over the whole: the first N hold every class in proportion.
 
-    Within a class the order stays, and the order of the classes is that of their first prompts.
+    Within a class, and where two classes are equally due, the order stays.
     """
     sizes = Counter(prompt.kind for prompt in prompts)
     seen: Counter[str] = Counter()
@@ -131,8 +131,7 @@ def interleave(prompts: Sequence[Prompt]) -> list[Prompt]:
     for prompt in prompts:
         places.append(((seen[prompt.kind] + 0.5) / sizes[prompt.kind], prompt))
         seen[prompt.kind] += 1
-    kinds = list(sizes)
-    return [prompt for _, prompt in sorted(places, key=lambda place: (place[0], kinds.index(place[1].kind)))]
+    return [prompt for _, prompt in sorted(places, key=lambda place: place[0])]
 
 
 def digest(prompts: Sequence[Prompt]) -> str:

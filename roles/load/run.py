@@ -144,7 +144,7 @@ class _Span:
 def _warmup_prompts(count: int) -> list[Prompt]:
     # The number stands first: what follows is then no common prefix of theirs either.
     return [
-        Prompt.user(f"{number}. Tell me in a few sentences how a bicycle pump works.", id=f"warmup-{number}")
+        Prompt.user(f"{number}. Tell me in a few sentences how a bicycle pump works.", name=f"warmup-{number}")
         for number in range(1, count + 1)
     ]
 

@@ -114,7 +114,8 @@ async def serve(port: int, *, paced: bool) -> None:
     clock = Clock()
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Connection(clock, paced=paced), "127.0.0.1", port, backlog=2048)
-    print(server.sockets[0].getsockname()[1], flush=True)  # noqa: T201 - its parent reads it
+    sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")  # its parent reads it
+    sys.stdout.flush()
     await server.serve_forever()
 
 

@@ -140,7 +140,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _prompts(count: int) -> list[Prompt]:
-    return [Prompt.user("hello " * 32, id=str(number)) for number in range(count)]
+    return [Prompt.user("hello " * 32, name=str(number)) for number in range(count)]
 
 
 def _cpu_s() -> float:

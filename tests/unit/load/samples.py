@@ -44,7 +44,7 @@ def load_result(
     answers: Sequence[Completion], *, wall_s: float = 10.0, unsent: int = 0, max_tokens: int = 100, concurrency: int = 1
 ) -> LoadResult:
     samples = tuple(
-        Sample(Prompt.user(f"prompt {number}", id=f"p{number}", kind="x"), float(number), completion)
+        Sample(Prompt.user(f"prompt {number}", name=f"p{number}", kind="x"), float(number), completion)
         for number, completion in enumerate(answers)
     )
     extra_body: Mapping[str, object] = {}

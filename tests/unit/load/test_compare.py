@@ -89,6 +89,13 @@ def test_at_another_k_speed_is_compared_and_acceptance_is_not() -> None:
     assert comparison.positions == ((0.8, 0.85), (0.6, 0.65), (0.3, 0.4))
 
 
+def test_where_k_is_not_known_acceptance_is_not_compared() -> None:
+    runs = [replace(run, counts={**(run.counts or {}), "k": None}) for run in (BEFORE, AFTER)]
+    shown = row(compare(*runs), "acceptance length")
+    assert shown.change is None
+    assert shown.why_not == "not comparable at another k (unknown -> unknown)"
+
+
 @pytest.mark.parametrize("name", sorted(PREVENTING))
 def test_other_work_is_refused_and_its_numbers_are_still_shown(name: str) -> None:
     comparison = compare(with_conditions(BEFORE, **{name: "one"}), with_conditions(AFTER, **{name: "two"}))

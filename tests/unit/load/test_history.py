@@ -164,11 +164,16 @@ def test_a_history_of_a_later_version_is_left_alone(history: Kept) -> None:
 
 
 def test_a_row_that_cannot_be_read_is_passed_over(history: Kept) -> None:
-    for column, value in (("conditions", "{oops"), ("at", "yesterday"), ("kind", "guess"), ("summary", "[]")):
+    for spoil in (
+        "UPDATE runs SET conditions = '{oops' WHERE id = ?",
+        "UPDATE runs SET at = 'yesterday' WHERE id = ?",
+        "UPDATE runs SET kind = 'guess' WHERE id = ?",
+        "UPDATE runs SET summary = '[]' WHERE id = ?",
+    ):
         kept = history.add(RUN)
         assert kept is not None
         with closing(sqlite3.connect(history.path)) as connection, connection:
-            connection.execute(f"UPDATE runs SET {column} = ? WHERE id = ?", (value, kept.id))  # noqa: S608
+            connection.execute(spoil, (kept.id,))
     good = history.add(RUN)
     assert history.list() == (good,)
     assert len(history.warnings) == 4

@@ -45,7 +45,7 @@ def test_any_beginning_of_the_standard_set_holds_all_classes_alike() -> None:
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=40))
 def test_interleaving_keeps_each_class_in_order_and_in_proportion(kinds: list[str]) -> None:
     """In the first N of M prompts a class of c has N*c/M, give or take one; and no prompt is lost."""
-    prompts = [Prompt.user(str(index), id=str(index), kind=kind) for index, kind in enumerate(kinds)]
+    prompts = [Prompt.user(str(index), name=str(index), kind=kind) for index, kind in enumerate(kinds)]
     mixed = interleave(prompts)
     assert sorted(mixed, key=lambda prompt: int(prompt.id)) == prompts
     for kind in set(kinds):
@@ -57,10 +57,10 @@ def test_interleaving_keeps_each_class_in_order_and_in_proportion(kinds: list[st
 
 
 def test_the_digest_tells_apart_what_was_asked_and_nothing_else() -> None:
-    one, two = Prompt.user("a", id="1", kind="x"), Prompt.user("b", id="2", kind="x")
+    one, two = Prompt.user("a", name="1", kind="x"), Prompt.user("b", name="2", kind="x")
     base = digest(PromptSet("mine", [one, two]))
     assert base.startswith("mine@")
-    assert digest(PromptSet("mine", [Prompt.user("a", id="9", kind="y"), two])) == base
+    assert digest(PromptSet("mine", [Prompt.user("a", name="9", kind="y"), two])) == base
     others = [[one], [two, one], [one, Prompt.user("b", raw=True)], [one, Prompt("2", "x", (Message("system", "b"),))]]
     assert len({base, *(digest(PromptSet("mine", prompts)) for prompts in others)}) == 5
 

@@ -14,7 +14,7 @@ from tests.unit.load.engine import MODEL, WORDS, Engine
 
 
 def prompts(count: int) -> PromptSet:
-    return PromptSet("test", [Prompt.user(f"prompt {number}", id=f"p{number}") for number in range(count)])
+    return PromptSet("test", [Prompt.user(f"prompt {number}", name=f"p{number}") for number in range(count)])
 
 
 def asked(engine: Engine) -> list[str]:
