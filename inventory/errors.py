@@ -49,6 +49,8 @@ class SpecrailError(Exception):
     """
 
     exit_code = ExitCode.FAILED
+    together = False
+    """Whether `tries` belong together (each mends something else) instead of being alternatives."""
 
     def __init__(
         self,
@@ -74,7 +76,8 @@ class SpecrailError(Exception):
     def __str__(self) -> str:
         lines = [f"{' · '.join(self.where)}: {self.what}" if self.where else self.what]
         lines += [f"  {line}" for line in self.why]
-        lines += [f"  {'Try: ' if i == 0 else ' or: '} {line}" for i, line in enumerate(self.tries)]
+        first, next_ = ("Do:  ", "and: ") if self.together else ("Try: ", " or: ")
+        lines += [f"  {next_ if i else first} {line}" for i, line in enumerate(self.tries)]
         if self.log:
             lines.append(f"  Log:  {self.log}")
         return "\n".join(lines)
@@ -137,6 +140,8 @@ class PreflightError(SpecrailError):
 
 class DrafterRefused(PreflightError):
     """The static check found errors in the drafter's configuration."""
+
+    together = True
 
 
 class UnreachableError(SpecrailError):

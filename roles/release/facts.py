@@ -1,7 +1,6 @@
 """What a host says about the releases on it, its lock and its server."""
 
 import base64
-import binascii
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -165,7 +164,7 @@ def _releases(text: str) -> tuple[Release, ...]:
 def _decoded(text: str) -> str | None:
     try:
         return base64.b64decode(text, validate=True).decode() or None
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # not base64, not ASCII, not UTF-8
         return None
 
 
