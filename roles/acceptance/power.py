@@ -2,8 +2,7 @@
 
 from math import ceil, log
 
-from scipy.special import ndtri
-
+from roles.acceptance.distributions import normal_quantile
 from roles.acceptance.statistics import ENOUGH_PROMPTS, Comparison, round_variance
 from roles.acceptance.window import Window
 
@@ -32,4 +31,4 @@ def prompts_needed(measured: Comparison, drop: float, *, power: float = USUAL_PO
 
 def _reach(confidence: float, power: float) -> float:
     """Standard errors between no effect and one that is found with the given power."""
-    return float(ndtri((1 + confidence) / 2) + ndtri(power))
+    return normal_quantile((1 + confidence) / 2) + normal_quantile(power)

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, fsum, isclose, log, sqrt
 
-from scipy.special import betaincinv, stdtr, stdtrit
-
+from roles.acceptance.distributions import beta_quantile, student_quantile, student_tails
 from roles.acceptance.window import PromptWindow, Window, pool
 
 ENOUGH_PROMPTS = 5
@@ -110,7 +109,7 @@ def paired(candidate: Sequence[PromptWindow], baseline: Sequence[PromptWindow], 
     error = sqrt(_spread(differences))
     freedom = len(shared) - 1
     change = log(new_length / old_length)
-    reach = float(stdtrit(freedom, (1 + confidence) / 2)) * error
+    reach = student_quantile(freedom, (1 + confidence) / 2) * error
     return Comparison(
         relative=exp(change) - 1,
         low=exp(change - reach) - 1,
@@ -125,8 +124,8 @@ def paired(candidate: Sequence[PromptWindow], baseline: Sequence[PromptWindow], 
 def binomial_bounds(count: int, of: int, confidence: float) -> tuple[float, float]:
     """Exact (Clopper-Pearson) two-sided bounds of a share, 0-1. `of` is at least 1."""
     tail = (1 - confidence) / 2
-    low = float(betaincinv(count, of - count + 1, tail)) if count > 0 else 0.0
-    high = float(betaincinv(count + 1, of - count, 1 - tail)) if count < of else 1.0
+    low = beta_quantile(count, of - count + 1, tail) if count > 0 else 0.0
+    high = beta_quantile(count + 1, of - count, 1 - tail) if count < of else 1.0
     return low, high
 
 
@@ -136,7 +135,7 @@ def _interval(window: Window, length: float, error: float, freedom: int, confide
     There the plain interval is too narrow, down to no width at all for "0 of 20 rounds". The length is 1 + P0 * (mean
     accepted in a round that accepts anything), so the bounds of P0 are bounds of the length.
     """
-    reach = float(stdtrit(freedom, (1 + confidence) / 2)) * error
+    reach = student_quantile(freedom, (1 + confidence) / 2) * error
     low, high = length - reach, length + reach
     if window.per_position:
         hits = window.per_position[0]
@@ -162,4 +161,4 @@ def _spread(residuals: Sequence[float]) -> float:
 def _p_value(change: float, error: float, freedom: int) -> float:
     if error < 1e-12:  # every prompt changed by the same: nothing is left to chance
         return 1.0 if isclose(change, 0.0, abs_tol=1e-12) else 0.0
-    return float(2 * stdtr(freedom, -abs(change) / error))
+    return student_tails(freedom, change / error)
