@@ -1,6 +1,9 @@
 """What a measurement depends on, and where two measurements differ in it."""
 
+import re
 from dataclasses import dataclass, fields
+
+_DIGEST = re.compile(r"[0-9a-f]{40,64}")
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,13 @@ class Difference:
         return self.before is not None and self.after is not None
 
     def __str__(self) -> str:
-        old, new = ("unknown" if value is None else str(value) for value in (self.before, self.after))
-        return f"{self.name}: {old} -> {new}"
+        return f"{self.name}: {_short(self.before)} -> {_short(self.after)}"
+
+
+def _short(value: object) -> str:
+    """A value for people: of a digest its first 12 digits."""
+    text = "unknown" if value is None else str(value)
+    return text[:12] if _DIGEST.fullmatch(text) else text
 
 
 PREVENTING = frozenset({"model", "prompts", "temperature", "thinking", "concurrency", "max_tokens"})

@@ -78,6 +78,11 @@ def test_differences_name_what_changed_and_what_is_unknown() -> None:
     assert [one.name for one in found if one.known] == ["drafter"]
 
 
+def test_digests_are_shown_by_their_first_digits() -> None:
+    (found,) = differences(Conditions(drafter="a" * 64), Conditions(drafter="b" * 64))
+    assert str(found) == "drafter: aaaaaaaaaaaa -> bbbbbbbbbbbb"
+
+
 def test_off_is_a_value_and_not_unknown() -> None:
     (found,) = differences(Conditions(thinking=False, temperature=0.0), Conditions(thinking=True, temperature=0.0))
     assert found == Difference("thinking", False, True)

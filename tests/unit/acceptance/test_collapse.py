@@ -87,7 +87,7 @@ def test_a_weak_baseline_lowers_what_counts_as_healthy() -> None:
     healthy = healthy_acceptance(FLOOR, weak)
     assert healthy is not None
     assert FROM_FLOOR is not None
-    assert healthy < FROM_FLOOR
+    assert healthy < min(FROM_FLOOR, 0.51 / 1.47)  # below its own acceptance a trial: the first prompts may be harder
     assert look(of_rates(60, 7, 0.35, 0.12, 0.04), healthy).state != "collapsed"
 
 
