@@ -3,6 +3,7 @@
 Each verb loads its own playbook only: what it imports is part of the time that every command takes.
 """
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,9 @@ from invoke import Collection, Context, Exit, task
 if TYPE_CHECKING:
     from playbooks.outcome import Outcome
     from playbooks.site import Site
+
+# Invoke switches bytecode off; then every command would compile again all that it imports, which takes seconds.
+sys.dont_write_bytecode = bool(sys.flags.dont_write_bytecode)
 
 COMMON = {
     "host": "a host or a group of the inventory; may be given several times",
