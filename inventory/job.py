@@ -66,6 +66,7 @@ def run_job(
     timeout_s: float,
     on_line: Callable[[str], None] | None = None,
     on_interrupt: Literal["kill", "leave"] = "leave",
+    on_wait: Callable[[float], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> JobResult:
@@ -74,6 +75,7 @@ def run_job(
     name:    names the files in `folder` (absolute; made if absent). One job of a name runs at a time.
     on_line: gets each line of the log once, also those from before an attaching call
     on_interrupt: what a Ctrl-C does to the job. "leave": it goes on, and the same call finds it again
+    on_wait: told now and then for how many seconds the host has been out of reach, while it is
 
     A job with this name and the same script that still runs, or has ended within the last hour with nobody told, is
     followed instead of being started twice. Raises LockedError when another script runs under this name;
@@ -82,7 +84,7 @@ def run_job(
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) or not folder.startswith("/"):
         raise ValueError(f"not a job's name and folder: {name!r}, {folder!r}")
-    job = _Job(shell, name, folder, clock, sleep)
+    job = _Job(shell, name, folder, on_wait, clock, sleep)
     deadline = clock() + timeout_s
     try:
         job.start(script)
@@ -110,11 +112,18 @@ class _Job:
     """One job on one host, as this call sees it."""
 
     def __init__(
-        self, shell: Shell, name: str, folder: str, clock: Callable[[], float], sleep: Callable[[float], None]
+        self,
+        shell: Shell,
+        name: str,
+        folder: str,
+        on_wait: Callable[[float], None] | None,
+        clock: Callable[[], float],
+        sleep: Callable[[float], None],
     ) -> None:
         self._shell = shell
         self._name = name
         self._folder = folder
+        self._on_wait = on_wait
         self._clock = clock
         self._sleep = sleep
         self._id = secrets.token_hex(8)
@@ -125,7 +134,11 @@ class _Job:
         """Start it, or attach to the one that is there. Repeating it is safe: a second start attaches to the first."""
         data = script.encode()
         digest = hashlib.sha256(data).hexdigest()
-        answer = self._patiently(lambda: self._run(START, digest, self._id, str(len(data)), stdin=data))
+        begin = partial(self._run, START, digest, self._id, str(len(data)), stdin=data)
+        try:
+            answer = begin()
+        except (ConnectionLost, DeadlineExceeded):  # it may have been started
+            answer = self._patiently(begin)
         state, *rest = answer.split()
         if state == "missing":
             raise PreflightError(
@@ -209,14 +222,15 @@ class _Job:
                 timeout_s=PATIENCE_S,
                 interval_s=1,
                 max_interval_s=10,
+                on_wait=self._on_wait,
                 clock=self._clock,
                 sleep=self._sleep,
             )
         except DeadlineExceeded:
             raise ConnectionLost(
-                f"{self._shell.name} is out of reach since {self._clock() - began:.0f} s; {self._name} goes on there",
+                f"out of reach since {self._clock() - began:.0f} s, while {self._name} was running",
                 where=[self._shell.name],
-                why=[str(last)],
+                why=[f"If it was started, {self._name} goes on there.", *([last.what] if last else [])],
                 tries=["the same command again: it finds the job and follows it"],
                 log=f"{command('tail', '-f', self._log)}   (on the host)",
             ) from last

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -23,7 +24,7 @@ from inventory.wait import wait_for
 
 SSHD = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
 HOST = "127.0.0.1"
-USER = os.environ.get("USER") or Path("~").expanduser().name
+USER = pwd.getpwuid(os.getuid()).pw_name
 
 
 @dataclass(frozen=True)
@@ -102,14 +103,14 @@ def openssh(folder: Path, more: str = "") -> Iterator[Server]:
 
 
 @contextmanager
-def asyncssh_server(folder: Path) -> Iterator[Server]:
-    """A server that runs commands as sshd does, but for those that hold one of the words in `_misbehave`."""
+def asyncssh_server(folder: Path, *, refuses_commands: bool = False) -> Iterator[Server]:
+    """A server that runs commands as sshd does, but for those that ask for a fault: see `_process`."""
     host_key, login = make_key(folder / "host_key"), make_key(folder / "login")
     (folder / "authorized_keys").write_text(f"{login}\n")
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    acceptor = asyncio.run_coroutine_threadsafe(_listen(folder), loop).result(20)
+    acceptor = asyncio.run_coroutine_threadsafe(_listen(folder, refuses_commands), loop).result(20)
     try:
         yield Server(acceptor.get_port(), host_key, folder / "login")
     finally:
@@ -119,21 +120,21 @@ def asyncssh_server(folder: Path) -> Iterator[Server]:
         loop.close()
 
 
-async def _listen(folder: Path) -> asyncssh.SSHAcceptor:
+async def _listen(folder: Path, refuses_commands: bool) -> asyncssh.SSHAcceptor:
     return await asyncssh.create_server(
-        _Forwarding,
+        _Server,
         HOST,
         0,
         server_host_keys=[str(folder / "host_key")],
         authorized_client_keys=str(folder / "authorized_keys"),
-        process_factory=_process,
+        process_factory=None if refuses_commands else _process,
         encoding=None,
     )
 
 
 async def _shut(acceptor: asyncssh.SSHAcceptor) -> None:
     acceptor.close()
-    for connection in list(_Forwarding.connections):
+    for connection in list(_Server.connections):
         connection.abort()
         await connection.wait_closed()
     others = asyncio.all_tasks() - {asyncio.current_task()}
@@ -142,11 +143,14 @@ async def _shut(acceptor: asyncssh.SSHAcceptor) -> None:
     await asyncio.gather(*others, return_exceptions=True)
 
 
-class _Forwarding(asyncssh.SSHServer):
+class _Server(asyncssh.SSHServer):
     connections: ClassVar[set[asyncssh.SSHServerConnection]] = set()
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
         self.connections.add(conn)
+
+    def session_requested(self) -> "asyncssh.SSHServerSession[bytes]":
+        return asyncssh.SSHServerSession()  # takes no requests; only asked where there is no process_factory
 
     def connection_requested(self, dest_host: str, dest_port: int, orig_host: str, orig_port: int) -> bool:
         return True
@@ -206,6 +210,8 @@ class Relay:
         self._left = cut_after
         self._ear = socket.create_server((HOST, 0))
         self._socks: list[socket.socket] = []
+        self._stalled: set[socket.socket] = set()
+        self._over = threading.Event()
         self._threads: list[threading.Thread] = []
         self.port: int = self._ear.getsockname()[1]
         self.calls = 0
@@ -217,11 +223,16 @@ class Relay:
     def __exit__(self, *exc: object) -> None:
         with contextlib.suppress(OSError):
             self._ear.shutdown(socket.SHUT_RDWR)
+        self._over.set()
         self.cut()
         for thread in self._threads:
             thread.join(10)
         for sock in (self._ear, *self._socks):
             sock.close()
+
+    def stall(self) -> None:
+        """Read no more from the clients that are connected now, and keep them connected."""
+        self._stalled = set(self._socks)
 
     def cut(self) -> None:
         """Break all connections that are open now; later ones are carried for good."""
@@ -254,6 +265,8 @@ class Relay:
                     self._left -= len(piece)
                     if self._left < 0:
                         self.cut()
+                if source in self._stalled and counted:
+                    self._over.wait()
                 sink.sendall(piece)
         for sock in (source, sink):
             with contextlib.suppress(OSError):

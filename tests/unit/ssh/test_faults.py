@@ -1,5 +1,6 @@
 """What happens when the other side hangs, breaks off, or is not the one that is expected."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -9,14 +10,17 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import asyncssh
 import paramiko
 import pytest
 
 from inventory.errors import ConnectionLost, DeadlineExceeded, HostKeyError, UnreachableError
 from inventory.known_hosts import HostKeys, parse_key
 from inventory.ssh import SshShell
-from tests.unit.ssh.servers import HOST, SSHD, Relay, Server, make_key, openssh, silent
+from inventory.wait import wait_for
+from tests.unit.ssh.servers import HOST, SSHD, Relay, Server, asyncssh_server, make_key, openssh, silent
 
 Closing = Callable[[SshShell], SshShell]
 
@@ -54,6 +58,34 @@ def test_a_frozen_host_ends_the_call_at_its_deadline_and_the_line_works_again_wh
     with frozen(shell), pytest.raises((DeadlineExceeded, UnreachableError)):
         shell.run("echo never", timeout_s=0.5)
     assert shell.run("echo thawed").stdout == "thawed\n"
+
+
+def test_a_line_that_froze_between_two_commands_is_dialled_anew_because_nothing_was_sent_on_it(
+    openssh_server: Server, closing: Closing
+) -> None:
+    shell = closing(openssh_server.shell(connect_timeout_s=3))
+    with frozen(shell):
+        assert shell.run("echo on a new line").stdout == "on a new line\n"
+
+
+def test_a_line_that_takes_no_more_bytes_cannot_hold_the_call(
+    server: Server, closing: Closing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even saying goodbye is possible then: the whole line is given up."""
+    connect = socket.create_connection
+
+    def with_a_small_buffer(*args: Any, **options: Any) -> socket.socket:
+        sock = connect(*args, **options)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        return sock
+
+    monkeypatch.setattr(socket, "create_connection", with_a_small_buffer)
+    with Relay(server.port) as relay:
+        shell = closing(server.shell(port=relay.port))
+        with pytest.raises(DeadlineExceeded):
+            shell.run("echo; cat > /dev/null", stdin=bytes(64_000_000), timeout_s=1, on_line=lambda _: relay.stall())
+        assert shell.run("echo on a new line").stdout == "on a new line\n"
+        assert relay.calls == 2
 
 
 def test_a_host_that_freezes_during_an_upload_cannot_hold_the_call(openssh_server: Server, closing: Closing) -> None:
@@ -129,6 +161,26 @@ def test_a_line_cut_while_a_command_runs_is_lost_and_the_command_is_not_run_agai
         assert relay.calls == 2
 
 
+def test_a_long_script_of_which_only_a_part_came_is_not_run_in_part(
+    server: Server, closing: Closing, tmp_path: Path
+) -> None:
+    script = f"touch {tmp_path}/begun\n" + "true\n" * 200_000
+    with Relay(server.port, cut_after=300_000) as relay, pytest.raises(ConnectionLost):
+        closing(server.shell(port=relay.port)).run(script)
+    closing(server.shell()).run("true")
+    wait_for(lambda: not _loaders() or None, what="the loader to go", timeout_s=20)
+    assert not (tmp_path / "begun").exists()
+
+
+def _loaders() -> list[str]:
+    """Shells that still wait for a long script."""
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            lines.append(path.read_bytes().decode(errors="replace"))
+    return [line for line in lines if "head -c 1000" in line and "did not come whole" in line]
+
+
 def test_a_line_that_died_between_two_commands_is_dialled_anew_unseen(server: Server, closing: Closing) -> None:
     with Relay(server.port) as relay:
         shell = closing(server.shell(port=relay.port))
@@ -194,6 +246,26 @@ def test_a_login_key_that_is_refused_says_which_key_and_how_to_bring_it_there(
         shell.run("true")
     assert f"tried the key {tmp_path}/stranger" in caught.value.why
     assert caught.value.tries[0].startswith("ssh-copy-id")
+
+
+def test_an_encrypted_login_key_that_no_agent_holds_leads_to_ssh_add(
+    server: Server, closing: Closing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    key = asyncssh.generate_private_key("ssh-ed25519")
+    (tmp_path / "key").write_bytes(key.export_private_key(passphrase="open sesame", rounds=1, ignore_few_rounds=True))
+    with pytest.raises(UnreachableError, match="does not let us in") as caught:
+        closing(Server(server.port, server.host_key, tmp_path / "key").shell()).run("true")
+    assert any("ssh-add" in line for line in caught.value.tries)
+
+
+def test_a_server_that_logs_in_but_executes_nothing_is_told_apart_from_a_broken_line(
+    closing: Closing, tmp_path: Path
+) -> None:
+    with asyncssh_server(tmp_path, refuses_commands=True) as server:
+        with pytest.raises(UnreachableError, match="executes no commands") as caught:
+            closing(server.shell()).run("true")
+        assert not isinstance(caught.value, ConnectionLost)
 
 
 @pytest.mark.parametrize("content", [None, b"no key at all"])

@@ -1,10 +1,13 @@
 """Files on a host: whole or not at all, with the mode that was asked for, and back again."""
 
+import errno
+import io
 import os
 import stat
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -112,6 +115,27 @@ def test_a_file_that_shrinks_while_it_is_sent_is_refused(
         shell.put(tmp_path / "local", f"{tmp_path}/remote")
     assert "1000 of 1001 bytes came" in caught.value.why[-1]
     assert not (tmp_path / "remote").exists()
+
+
+def test_a_local_disk_that_fails_during_an_upload_leaves_the_old_file(
+    shell: SshShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            if self.tell() > 100_000:
+                raise OSError(errno.EIO, "Input/output error")
+            return super().read(size)
+
+        def fileno(self) -> int:
+            return 0
+
+    (tmp_path / "remote").write_text("old")
+    monkeypatch.setattr(Path, "open", lambda *_: Failing(bytes(1_000_000)))
+    monkeypatch.setattr(os, "fstat", lambda _: SimpleNamespace(st_size=1_000_000))
+    with pytest.raises(OSError, match="Input/output error"):
+        shell.put(tmp_path / "local", f"{tmp_path}/remote")
+    monkeypatch.undo()
+    assert (tmp_path / "remote").read_text() == "old"
 
 
 def test_a_line_cut_during_an_upload_leaves_the_old_file_whole_and_no_rest(

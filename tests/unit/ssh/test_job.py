@@ -208,13 +208,24 @@ def test_a_host_that_stays_out_of_reach_leaves_the_job_to_itself_and_says_how_to
     shell = Away()
     clock = Clock()
     script = f"{gate.wait}; echo done > {tmp_path}/done"
-    with pytest.raises(ConnectionLost, match="build goes on there") as caught:
-        run_job(shell, "build", script, folder, timeout_s=5000, clock=clock, sleep=clock.sleep)
+    waited: list[float] = []
+    with pytest.raises(ConnectionLost, match="out of reach since 3") as caught:
+        run_job(shell, "build", script, folder, timeout_s=5000, clock=clock, sleep=clock.sleep, on_wait=waited.append)
+    assert "build goes on there" in caught.value.why[0]
+    assert waited == sorted(waited)
+    assert waited[-1] > 250
     assert "the same command again" in caught.value.tries[0]
     assert clock.now_s >= 300
     gate.open()
     assert run_job(Here(), "build", script, folder, timeout_s=20).attached
     assert (tmp_path / "done").exists()
+
+
+def test_a_host_that_cannot_be_reached_to_begin_with_is_not_waited_for(folder: str) -> None:
+    shell = Away()
+    shell.scripts.append("somebody else's")
+    with pytest.raises(UnreachableError, match="no route to host"):
+        run_job(shell, "build", "true", folder, timeout_s=5000, sleep=lambda _: pytest.fail("waited"))
 
 
 def test_over_ssh_a_job_survives_that_its_line_is_cut(
