@@ -123,6 +123,10 @@ class SshShell(PosixShell):
 
         connection = self._dialled(deadline)
         left_s = max(0.1, min(deadline - time.monotonic(), self._connect_timeout_s))
+        # Its timeout begins when the request was sent, which may block behind what another thread sends.
+        watch = threading.Timer(left_s + 1, connection.client.close)
+        watch.daemon = True
+        watch.start()
         try:
             channel: paramiko.Channel = connection.transport.open_channel(kind, to, who, timeout=left_s)
         except paramiko.ChannelException as error:
@@ -134,6 +138,8 @@ class SshShell(PosixShell):
         except LINE_BROKE:
             self._hang_up(connection)
             return None
+        finally:
+            watch.cancel()
         return channel
 
     def _dialled(self, deadline: float) -> Any:
