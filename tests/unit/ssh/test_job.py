@@ -259,7 +259,7 @@ def test_one_that_has_ended_with_nobody_told_is_told_once_and_then_started_anew(
 
 
 def test_a_deadline_kills_all_of_its_processes(folder: str, tmp_path: Path) -> None:
-    script = f"echo last words; sleep 300 & echo $! > {tmp_path}/pid; sleep 300"
+    script = f"echo last words; sleep 20 & echo $! > {tmp_path}/pid; sleep 20"
     with pytest.raises(DeadlineExceeded, match="did not end within 1 s and was killed") as caught:
         run_job(Here(), "build", script, folder, timeout_s=1)
     assert caught.value.why == ("last words",)
@@ -293,13 +293,13 @@ def test_a_job_that_was_killed_outright_ends_without_a_status(folder: str) -> No
     def kill(line: str) -> None:
         os.killpg(int(Path(folder, "build.job").read_text().split()[2]), signal.SIGKILL)
 
-    result = run_job(Here(), "build", "echo begun; sleep 300", folder, timeout_s=20, on_line=kill)
+    result = run_job(Here(), "build", "echo begun; sleep 20", folder, timeout_s=20, on_line=kill)
     assert (result.exit_status, result.ok, result.tail) == (None, False, ("begun",))
-    assert run_job(Here(), "build", "echo begun; sleep 300 & exit 0", folder, timeout_s=20).ok
+    assert run_job(Here(), "build", "echo begun; sleep 20 & exit 0", folder, timeout_s=20).ok
 
 
 def test_something_it_left_running_does_not_hold_up_its_end_or_the_next_start(folder: str) -> None:
-    script = "sleep 300 > /dev/null 2>&1 & exit 0"
+    script = "sleep 20 > /dev/null 2>&1 & exit 0"
     for _ in range(2):
         result = run_job(Here(), "build", script, folder, timeout_s=20)
         assert (result.exit_status, result.attached) == (0, False)
