@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from inventory.errors import DeadlineExceeded, ServerError, SpecrailError
-from inventory.models import Gate
+from inventory.errors import DeadlineExceeded, ServerError, SpecrailError, UnreachableError
+from inventory.models import Gate, Host
 from playbooks.site import Site
 from roles.acceptance import baseline as baselines
 from roles.acceptance.baseline import Baseline
@@ -30,7 +30,7 @@ Gpu = tuple[str | None, str | None]
 """What is written beside a measurement: the GPUs' name, and the driver's version."""
 
 _MARGIN_S = 120
-"""What the host waits for a confirmation beyond all that may take its time."""
+"""What the host waits for a confirmation beyond all that may take its time; less where a whole start takes less."""
 
 _FIRST_ANSWER_S = 300
 _RECHECK_PROMPTS = 5
@@ -65,22 +65,22 @@ def bring_up(
     previous = before.promoted if before.release(before.promoted) else None
     # A nonce names one activation, so that a late timer or a second controller cannot touch another one.
     nonce = site.operation
-    within_s = host.server.start_timeout_s + host.gate.timeout_s + host.server.stop_timeout_s + _MARGIN_S
+    within_s = confirm_within_s(host)
     way_back = f"the host goes back to {previous}" if previous else "the host stops the server"
     site.if_interrupted = (
         f"release {manifest.id} is in service, not confirmed: {way_back} by itself within {within_s:.0f} s"
     )
-    with site.talk.work("release", f"switch to {manifest.id}") as work:
-        offset = control.activate(manifest.id, nonce, confirm_within_s=within_s, previous=previous)
-        work.done(f"switched to {manifest.id}; {way_back} unless confirmed")
     gate: GateResult | None = None
     started: Started | None = None
     try:
+        with site.talk.work("release", f"switch to {manifest.id}") as work:
+            offset = control.activate(manifest.id, nonce, confirm_within_s=within_s, previous=previous)
+            work.done(f"switched to {manifest.id}; {way_back} unless confirmed")
         started = start(site, offset)
         with site.endpoint() as endpoint:
             first_answer(site, endpoint, started)
             if manifest.drafter is not None:
-                gate = measure(site, endpoint, manifest, baseline, gpu, host.gate)
+                gate = measure(site, endpoint, started, manifest, baseline, gpu, host.gate)
                 site.shell.write(
                     f"{site.layout.release(manifest.id)}/gate.json", json.dumps(gate.as_json()).encode(), mode=0o644
                 )
@@ -90,7 +90,12 @@ def bring_up(
     outcome = gate.verdict.outcome if gate else "pass"
     if outcome == "pass":
         site.shell.close()  # the confirmation comes over a new connection: one that only lives on proves nothing
-        control.confirm(nonce)
+        try:
+            control.confirm(nonce)
+        except (UnreachableError, DeadlineExceeded) as error:
+            error.why = (*error.why, f"Its gate said pass. Unless it is confirmed after all, {way_back} by itself.")
+            error.tries = (f"invoke status --host {site.name}", f"invoke deploy --host {site.name}")
+            raise
         site.if_interrupted = f"release {manifest.id} is promoted"
         return Arrival(manifest.id, "promoted", gate, started, previous)
     if outcome == "inconclusive" and host.gate.inconclusive == "keep":
@@ -99,6 +104,13 @@ def bring_up(
         return Arrival(manifest.id, "kept", gate, started, previous)
     back = go_back(site, nonce, previous, before, f"gate: {outcome}")
     return Arrival(manifest.id, "reverted" if previous else "withdrawn", gate, started, previous, back)
+
+
+def confirm_within_s(host: Host) -> float:
+    """How long the host waits for a confirmation before it goes back by itself, seconds from the switch."""
+    server = host.server
+    slack_s = min(_MARGIN_S, server.start_timeout_s)
+    return server.stop_timeout_s + server.start_timeout_s + host.gate.timeout_s + slack_s
 
 
 def start(site: Site, offset: int) -> Started:
@@ -124,12 +136,7 @@ def first_answer(site: Site, endpoint: Endpoint, started: Started) -> str:
         try:
             answer = complete_sync(endpoint, prompt, max_tokens=16, timeout_s=_FIRST_ANSWER_S)
         except SpecrailError as error:
-            text, _ = site.control.watch(started.log_offset, 2)
-            raise explain(
-                [*started.log_lines[-50:], *text.splitlines()],
-                fallback=f"the server is up, but its first completion failed ({error.what})",
-                host=site.name,
-            ) from error
+            raise _explained(site, started, "the server is up, but its first completion failed", error) from error
         if not answer.completion_tokens and not answer.text:
             raise ServerError(
                 "the server answers its first completion with nothing", log=f"invoke logs --host {site.name}"
@@ -141,6 +148,7 @@ def first_answer(site: Site, endpoint: Endpoint, started: Started) -> str:
 def measure(
     site: Site,
     endpoint: Endpoint,
+    started: Started,
     manifest: Manifest,
     baseline: Baseline | None,
     gpu: Gpu,
@@ -148,7 +156,7 @@ def measure(
     *,
     role: str = "gate",
 ) -> GateResult:
-    """Run the acceptance gate against the running server."""
+    """Run the acceptance gate against the running server. Raises ServerError when that fails meanwhile."""
     prompts = load_prompts(limit=policy.prompts)
     conditions = conditions_of(manifest, prompts, policy, gpu)
     with site.talk.work(role, f"acceptance over {len(prompts)} prompts") as work:
@@ -158,18 +166,21 @@ def measure(
             if work_is_worth_saying(now):
                 work.say(f"{now.phase} {now.done}/{now.total}, {now.rounds} rounds{length}")
 
-        result = run_gate(
-            lambda prompt, limit: complete_sync(endpoint, prompt, max_tokens=limit, timeout_s=policy.timeout_s),
-            lambda: get(endpoint, "/metrics")[1],
-            prompts,
-            policy,
-            baseline,
-            conditions,
-            progress,
-            release=manifest.id,
-            host=site.name,
-            method=str((manifest.drafter or {}).get("method") or "dflash"),
-        )
+        try:
+            result = run_gate(
+                lambda prompt, limit: complete_sync(endpoint, prompt, max_tokens=limit, timeout_s=policy.timeout_s),
+                lambda: get(endpoint, "/metrics")[1],
+                prompts,
+                policy,
+                baseline,
+                conditions,
+                progress,
+                release=manifest.id,
+                host=site.name,
+                method=str((manifest.drafter or {}).get("method") or "dflash"),
+            )
+        except (ServerError, UnreachableError) as error:
+            raise _explained(site, started, "the server failed while it was measured", error) from error
         length = result.verdict.length
         counted = f"{result.verdict.window.rounds} rounds"
         work.done(f"{result.verdict.outcome}" + (f", length {length.estimate:.2f}, {counted}" if length else ""))
@@ -220,7 +231,7 @@ def go_back(site: Site, nonce: str, previous: str | None, before: ReleaseFacts, 
     with site.talk.work("release", f"go back to {previous or 'nothing'}") as work:
         offset = site.control.revert(nonce, why)
         if offset is None:
-            work.done("the host had gone back by itself")
+            work.done("nothing was pending any more: the host had gone back by itself, or had not switched")
             offset = site.control.log_end()
         else:
             work.done(f"back at {previous}" if previous else "server stopped; there was no release before")
@@ -234,7 +245,7 @@ def go_back(site: Site, nonce: str, previous: str | None, before: ReleaseFacts, 
         if found is None or found.manifest is None or found.manifest.drafter is None:
             return f"reverted to {previous}, which answers"
         policy = replace_prompts(site.host.gate, _RECHECK_PROMPTS)
-        again = measure(site, endpoint, found.manifest, None, (None, None), policy, role="recheck")
+        again = measure(site, endpoint, started, found.manifest, None, (None, None), policy, role="recheck")
     length = again.verdict.window.acceptance_length
     accepts = f"accepts {length:.2f}" if length else "accepts nothing that can be counted"
     return f"reverted to {previous}, which answers and {accepts}"
@@ -249,6 +260,12 @@ def health(site: Site) -> Health:
     """Ask the server; no waiting."""
     with site.endpoint() as endpoint:
         return probe(_getter(endpoint))
+
+
+def _explained(site: Site, started: Started, what: str, error: SpecrailError) -> SpecrailError:
+    """What a request failed of, as the engine's log tells it. Raises UnreachableError when it cannot be asked."""
+    text, _ = site.control.watch(started.log_offset, 2)
+    return explain([*started.log_lines[-50:], *text.splitlines()], fallback=f"{what} ({error.what})", host=site.name)
 
 
 def _went_back(

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Protocol
 
 from inventory.errors import EngineError, PreflightError
@@ -134,8 +133,7 @@ def _built_before(seen: Survey, manifest: Manifest | None) -> Provenance | None:
 
 
 def _build_script(site: Site, resolution: Resolution, engine: EnginePlan) -> str:
-    built_at = datetime.now(UTC).isoformat(timespec="seconds")
-    return engine_build.script(site.host.engine, resolution, engine, site.layout.base, built_at=built_at)
+    return engine_build.script(site.host.engine, resolution, engine, site.layout.base)
 
 
 def _judge(site: Site, seen: Survey, built: Provenance | None) -> Report | None:

@@ -28,13 +28,12 @@ PHASES = (
 """In the order in which the script tells them, "specrail: phase NAME"; a build passes those that it needs."""
 
 
-def script(
-    engine: Engine, resolution: Resolution, plan: EnginePlan, base: str, *, built_at: str, lock_wait_s: int = 3600
-) -> str:
+def script(engine: Engine, resolution: Resolution, plan: EnginePlan, base: str, *, lock_wait_s: int = 3600) -> str:
     """The build as a POSIX shell script. It ends with status 0 and a whole venv, or without provenance.json.
 
+    The same for the same build, at any time and from anywhere: that is how a build that goes on is found again.
+
     base:        the service's folder on the host
-    built_at:    UTC, ISO 8601
     lock_wait_s: how long it waits for another build of the same service
     """
     kind = KINDS[engine.kind]
@@ -47,7 +46,6 @@ def script(
         commit=resolution.commit,
         build=engine.build,
         torch_backend=engine.torch_backend,
-        built_at=built_at,
     )
     return render(
         "engine/build.sh.j2",

@@ -18,7 +18,7 @@ class Provenance:
     build:         "precompiled" or "source"
     torch_backend: as the inventory had it
     freeze_sha256: of freeze.txt beside it, the list of installed packages
-    built_at:      UTC, ISO 8601, on the controller's clock
+    built_at:      UTC, ISO 8601, on the host's clock
     arch:          the host's machine ("x86_64")
     duration_s:    how long the build took
     """
