@@ -71,6 +71,7 @@ def test_a_good_release_is_measured_in_full_and_passes() -> None:
     assert len(result.probes) <= 3
     assert [window.prompt for window in result.windows] == [prompt.id for prompt in PROMPTS[:50]]
     assert all(window.window.generated == window.usage_tokens == 128 for window in result.windows)
+    assert result.verdict.window.rounds == sum(window.window.rounds for window in result.windows)  # without the probes
     assert result.diagnosis.causes == ()
 
 
