@@ -25,8 +25,8 @@ def _interface(
     if isinstance(value, kind) or value in words:
         return value
     try:
-        address, slash, prefix = str(value).partition("/")
-        if slash and prefix.isdecimal() and "%" not in address:
+        address, _, prefix = str(value).partition("/")
+        if prefix.isdecimal() and "%" not in address:
             kind(value if isinstance(value, str) else "")
             return value
     except ValueError:

@@ -25,7 +25,7 @@ def read(path: Path) -> Located:
     if len(content) > LARGEST_FILE_BYTES:
         raise InventoryError([Problem(str(path), None, "file", "is larger than 1 MiB: is this an inventory?")])
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InventoryError([Problem(str(path), line, "file", "is not UTF-8 text")]) from None

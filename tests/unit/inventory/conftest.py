@@ -4,10 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from inventory.load import Inventory, load
 
 CHECKOUT = Path(__file__).parents[3]
+
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""A busy machine is no finding."""
 
 SMALL = """\
 nodes:

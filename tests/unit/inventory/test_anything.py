@@ -13,7 +13,7 @@ from inventory.errors import InventoryError
 from inventory.load import Inventory, load
 from inventory.models import Host, Node
 from inventory.names import AbsolutePath, HostName, is_host_name
-from tests.unit.inventory.conftest import SMALL
+from tests.unit.inventory.conftest import PATIENT, SMALL
 
 WORDS = sorted({name for model in (Host, Node) for path in keys_below(model) for name in path})
 KEYS = st.sampled_from([*WORDS, "hosts", "ct129", "pve1", "<<", "HF_TOKEN"]) | st.text(max_size=4)
@@ -51,21 +51,25 @@ def answer(file: Path, content: bytes) -> Inventory | InventoryError:
         return error
 
 
+@PATIENT
 @given(st.binary(max_size=60))
 def test_any_bytes_are_answered(file: Path, content: bytes) -> None:
     answer(file, content)
 
 
+@PATIENT
 @given(PIECES)
 def test_any_text_is_answered(file: Path, text: str) -> None:
     answer(file, text.encode("utf-8", "surrogatepass"))
 
 
+@PATIENT
 @given(st.dictionaries(st.sampled_from(["defaults", "groups", "nodes", "hosts", "version", "x"]), TREES))
 def test_any_tree_is_answered(file: Path, tree: JsonValue) -> None:
     answer(file, yaml.safe_dump(tree, allow_unicode=True).encode("utf-8", "surrogatepass"))
 
 
+@PATIENT
 @given(st.sampled_from([path for path in keys_below(Host) if len(path) > 1]), TREES)
 def test_any_value_in_any_place_of_a_host_is_answered(file: Path, path: tuple[str, ...], value: JsonValue) -> None:
     tree = yaml.safe_load(SMALL)
@@ -76,6 +80,7 @@ def test_any_value_in_any_place_of_a_host_is_answered(file: Path, path: tuple[st
     answer(file, yaml.safe_dump(tree, allow_unicode=True).encode("utf-8", "surrogatepass"))
 
 
+@PATIENT
 @given(st.text() | st.from_regex(r"[A-Za-z0-9.\-]{0,70}", fullmatch=True))
 def test_a_host_name_is_one_label_or_is_refused(text: str) -> None:
     """Whatever passes may stand in a path, a unit and a DNS name as it is."""
@@ -92,6 +97,7 @@ def test_a_host_name_is_one_label_or_is_refused(text: str) -> None:
     assert name[0] != "-" != name[-1]
 
 
+@PATIENT
 @given(st.text() | st.text(alphabet="/.a-_ ,=%'\"\\\n~").map(lambda text: f"/{text}"))
 def test_a_path_is_plain_and_absolute_or_is_refused(text: str) -> None:
     """Whatever passes needs no quoting in a unit, a mount option or a property string, and leads where it says."""

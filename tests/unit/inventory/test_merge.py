@@ -6,6 +6,7 @@ from pydantic import JsonValue
 
 from inventory.located import Located, Origin, locate
 from inventory.merge import merge, merge_all, without_nulls
+from tests.unit.inventory.conftest import PATIENT
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
 KEYS = st.sampled_from(["a", "b", "c"])
@@ -19,6 +20,7 @@ def tree(value: JsonValue, layer: str = "x") -> Located:
     return locate(value, Origin("f", 1, layer))
 
 
+@PATIENT
 @given(TREES, TREES)
 def test_laying_a_layer_on_twice_changes_nothing(base: JsonValue, over: JsonValue) -> None:
     """Idempotent: (a + b) + b == a + b, places included."""
@@ -26,6 +28,7 @@ def test_laying_a_layer_on_twice_changes_nothing(base: JsonValue, over: JsonValu
     assert merge(once, tree(over, "b")) == once
 
 
+@PATIENT
 @given(VALUES, VALUES)
 def test_what_the_upper_layer_says_is_what_holds(base: JsonValue, over: JsonValue) -> None:
     """Right-biased: every value that is not a mapping is found in the result, with the place of the upper layer."""
@@ -41,6 +44,7 @@ def test_what_the_upper_layer_says_is_what_holds(base: JsonValue, over: JsonValu
             assert found == value
 
 
+@PATIENT
 @given(TREES, TREES)
 def test_what_the_upper_layer_does_not_mention_stays(base: dict[str, JsonValue], over: dict[str, JsonValue]) -> None:
     merged = merge(tree(base, "a"), tree(over, "b"))
@@ -49,11 +53,13 @@ def test_what_the_upper_layer_does_not_mention_stays(base: dict[str, JsonValue],
     assert merged.children.keys() == base.keys() | over.keys()
 
 
+@PATIENT
 @given(TREES)
 def test_an_empty_layer_changes_no_value(value: JsonValue) -> None:
     assert merge(tree(value), tree({})) == tree(value) == merge(tree({}), tree(value))
 
 
+@PATIENT
 @given(TREES, TREES)
 def test_null_removes_wherever_a_layer_says_it(base: JsonValue, over: JsonValue) -> None:
     """No null is left in a host, outside of what another program reads."""

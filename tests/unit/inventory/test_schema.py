@@ -53,6 +53,7 @@ def test_layers_may_be_partial_and_hosts_empty() -> None:
         lambda file: file["nodes"]["pve1"]["api"].pop("host"),
         lambda file: file["nodes"]["pve1"]["api"]["token"].update(secret="literal"),
         lambda file: file["groups"]["both"].pop("hosts"),
+        lambda file: file["groups"]["both"]["hosts"].append("ct129"),
         lambda file: file.update(defaults={"gate": {"max_drop": 10}}),
     ],
 )

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from inventory.load import Inventory, load, with_changes
 from inventory.show import as_json, as_yaml
-from tests.unit.inventory.conftest import CHECKOUT, SMALL
+from tests.unit.inventory.conftest import CHECKOUT, PATIENT, SMALL
 
 JSON: st.SearchStrategy[JsonValue] = st.recursive(
     st.none()
@@ -37,7 +37,7 @@ def read_once(tmp_path_factory: pytest.TempPathFactory) -> Inventory:
     return load(path)
 
 
-@settings(max_examples=60)
+@settings(PATIENT, max_examples=60)
 @given(JSON)
 def test_what_is_shown_reads_back_as_the_same_host(read_once: Inventory, value: JsonValue) -> None:
     """Any JSON in the drafter's config survives being shown as YAML and read again."""
@@ -63,6 +63,13 @@ def test_every_value_has_its_place_behind_it(small: Inventory) -> None:
         "mode: '0666' # default",
     ]
     assert [line for line in wanted if line not in lines] == []
+
+
+def test_a_text_of_several_lines_stays_on_one(small: Inventory) -> None:
+    host = with_changes(small.hosts["ct129"], {"drafter.config.x": "a\nb", "drafter.revision": "yes"})
+    lines = [line.split("#")[0].strip() for line in as_yaml(host).splitlines()]
+    assert r'''x: "a\nb"''' in lines
+    assert "revision: 'yes'" in lines
 
 
 def test_secrets_are_shown_as_references(
