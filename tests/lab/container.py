@@ -3,7 +3,9 @@
 import asyncio
 import os
 import re
+import resource
 import shutil
+import signal
 import sys
 import uuid
 from collections.abc import Mapping
@@ -74,13 +76,16 @@ def environment(layout: Layout, home: Path, ctid: int | None) -> dict[str, str]:
     }
 
 
-class Box:
+class Sandbox:
     """One container's sandbox. ctid names it; slot chooses its ports; `pid` is fakepve's of the run that it plays."""
 
     def __init__(self, layout: Layout, ctid: int, slot: int, ports: Ports, traffic: Traffic, reaper: Reaper) -> None:
         self.ctid = ctid
         self.slot = slot
         self.home = layout.container(ctid)
+        self.address = "127.0.0.1"
+        self.server_port = ports.server(slot)
+        self.root_uid = os.getuid()
         self.pid: int | None = None
         self.network_wanted = True
         self._layout = layout
@@ -99,7 +104,7 @@ class Box:
         """There while the container's disk is full."""
         return self.home / "etc/.disk-full"
 
-    def create(self, config: Mapping[str, Any], public_keys: str, gpus: Gpus) -> None:
+    async def create(self, config: Mapping[str, Any], public_keys: str, gpus: Gpus) -> None:
         """Unpack the template: folders, host keys (new each time), who may log in, programs."""
         for folder in ("dev", "etc/ssh", "mnt", "opt", "proc", "root/.ssh", "tmp", "var/log"):
             (self.home / folder).mkdir(parents=True)
@@ -112,13 +117,13 @@ class Box:
         (self.home / "etc/hostname").write_text(f"{config.get('hostname', self.machine.name)}\n", encoding="utf-8")
         self._write_programs(config, gpus)
 
-    def boot(self, config: Mapping[str, Any], pid: int, gpus: Gpus) -> None:
+    async def boot(self, config: Mapping[str, Any], pid: int, gpus: Gpus) -> None:
         """Start: what the config gives is there at once, the network a moment later."""
         self.pid = pid
         write_procfs(self.home / "proc")
         shutil.rmtree(self.home / "dev")
         (self.home / "dev").mkdir()
-        self.apply(config, gpus)
+        await self.apply(config, gpus)
         self._boot = asyncio.create_task(self._network_up())
 
     async def _network_up(self) -> None:
@@ -126,7 +131,7 @@ class Box:
         if self.network_wanted:
             await self.door.open()
 
-    def apply(self, config: Mapping[str, Any], gpus: Gpus) -> None:
+    async def apply(self, config: Mapping[str, Any], gpus: Gpus) -> None:
         """Bring devices, mounts, the driver's version and programs in line; also for a running container."""
         for key, value in config.items():
             words = str(value).split(",")
@@ -183,7 +188,31 @@ class Box:
         await self.halt()
         await asyncio.to_thread(shutil.rmtree, self.home)
 
-    def inside(self, word: str) -> str:
+    async def fill_disk(self, on: bool) -> None:
+        """df shows no space and no file can grow."""
+        self.machine.disk_full = on
+        if on:
+            self.full_mark.touch()
+        else:
+            self.full_mark.unlink(missing_ok=True)
+        for process in processes.of_lab(self._layout.folder, self.ctid):
+            if processes.ignores(process.pid, signal.SIGXFSZ):  # any other would be killed, not refused
+                _, hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+                resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0 if on else hard, hard))
+
+    def become(self, argv: list[str]) -> dict[str, Any]:
+        """What `pct exec` turns into: argv, cwd and environment."""
+        return {
+            "argv": [self._inside(word) for word in argv],
+            "cwd": str(self.home / "root"),
+            "environment": dict(self.machine.environment),
+        }
+
+    def place(self, path: str) -> Path:
+        """Where a path of the container is; the inventory's paths lie in its sandbox already."""
+        return Path(path) if path.startswith(f"{self.home}/") else self.home / path.lstrip("/")
+
+    def _inside(self, word: str) -> str:
         """A word of a command with the container's own /etc/ssh, /etc/hostname and /root in place of this machine's."""
         for path in ("/etc/ssh", "/etc/hostname", "/root"):
             word = _replace_path(word, path, str(self.home) + path)

@@ -1,4 +1,4 @@
-"""The lab's one process: `python -m tests.lab.daemon FOLDER [--while-open FD]`."""
+"""The lab's one process: `python -m tests.lab.daemon FOLDER [--while-open FD] [--lxc-root TAR]`."""
 
 import argparse
 import asyncio
@@ -14,10 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.lab import certificates, control, hosts, models, node, ports, processes, repository
-from tests.lab.container import Box
+from tests.lab.box import Box
+from tests.lab.container import Sandbox
 from tests.lab.faults import Faults
 from tests.lab.gpus import Gpus
 from tests.lab.layout import MODELS, NODE, Layout
+from tests.lab.lxc import config as lxc_config
+from tests.lab.lxc.bed import Bed, sweep
+from tests.lab.lxc.container import LxcBox
 from tests.lab.node_api import TOKEN, NodeApi
 from tests.lab.pct import Pct
 from tests.lab.sshd import Door
@@ -33,12 +37,17 @@ _GRACE_S = {"vzshutdown": 3.0, "vzreboot": 3.0}
 
 
 class Practice:
-    """A node, its API and root shell, its containers, and what is wrong with them."""
+    """A node, its API and root shell, its containers, and what is wrong with them.
 
-    def __init__(self, layout: Layout, claimed: ports.Ports, *, adopt: bool = True) -> None:
+    root_tar: the root file system of real LXC containers; without one they are sandboxes
+    """
+
+    def __init__(self, layout: Layout, claimed: ports.Ports, root_tar: Path | None = None) -> None:
         self.layout = layout
         self.ports = claimed
         self.reaper = processes.Reaper()
+        self.root_tar = root_tar
+        self.bed = Bed(layout, self.reaper) if root_tar else None
         self.traffic = Traffic(layout.logs / "traffic.jsonl")
         self.gpus = Gpus(layout.gpus)
         self.token_secret = _secret(layout.secrets / "token")
@@ -50,7 +59,9 @@ class Practice:
         self._certificate, self._key, self.fingerprint = certificates.write(
             layout.keys, layout.ca, ("127.0.0.1", "localhost", NODE)
         )
-        self.node_door = Door(node.make(layout, self.gpus), claimed.node_ssh, self.traffic, self.reaper)
+        self._number = lxc_config.number if root_tar else None
+        machine = node.make(layout, self.gpus, self._number)
+        self.node_door = Door(machine, claimed.node_ssh, self.traffic, self.reaper)
         self.faults = Faults(self)
         self.done = asyncio.Event()
         self._boxes: dict[int, Box] = {}
@@ -69,9 +80,12 @@ class Practice:
         loop.add_signal_handler(signal.SIGCHLD, self.reaper.reap)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.done.set)
+        if self.bed:
+            await self.bed.open()
+            self.api.dhcp_address = lambda ctid: self._boxes[ctid].address
         await self.open_api()
         await self.node_door.open()
-        hosts.write(self.layout, self.ports, engine, self.node_door.machine.host_key)
+        hosts.write(self.layout, self.ports, engine, self.node_door.machine.host_key, self.bed)
 
     async def close(self) -> None:
         """Nothing listens and nothing runs."""
@@ -79,6 +93,8 @@ class Practice:
         await self._destroy_all()
         await self.node_door.close()
         await self.close_api()
+        if self.bed:
+            await self.bed.close()
         await processes.end(self.layout.folder)
 
     async def reset(self) -> None:
@@ -86,7 +102,7 @@ class Practice:
         await self.faults.clear()
         await self._destroy_all()
         self.gpus.reset()
-        self._show_gpus()
+        await self._show_gpus()
         self.traffic.clear()
 
     async def _destroy_all(self) -> None:
@@ -118,22 +134,33 @@ class Practice:
             if ct.lock == "create":
                 return
             if box is None:
-                box = Box(self.layout, ctid, self.slot(ctid), self.ports, self.traffic, self.reaper)
-                box.create(ct.config, self.api.public_keys.get(ctid, ""), self.gpus)
+                box = self._new_box(ctid)
+                await box.create(ct.config, self.api.public_keys.get(ctid, ""), self.gpus)
                 self._boxes[ctid] = box
             if box.pid not in (None, ct.pid):
                 await box.halt(grace_s=_GRACE_S.get(task, 0))
             if ct.status == "running":
                 if box.pid is None:
-                    box.boot(ct.config, ct.pid, self.gpus)
+                    await box.boot(ct.config, ct.pid, self.gpus)
                 else:
-                    box.apply(ct.config, self.gpus)
+                    await box.apply(ct.config, self.gpus)
+
+    def _new_box(self, ctid: int) -> Box:
+        if self.bed and self.root_tar:
+            return LxcBox(self.layout, ctid, self.slot(ctid), self.bed, self.root_tar)
+        return Sandbox(self.layout, ctid, self.slot(ctid), self.ports, self.traffic, self.reaper)
 
     def box(self, ctid: int) -> Box:
-        """A container's sandbox. Raises KeyError with a sentence when there is no such container."""
+        """A container. Raises KeyError with a sentence when there is no such container."""
         if ctid not in self._boxes:
             raise KeyError(f"there is no container {ctid} in the lab yet")
         return self._boxes[ctid]
+
+    def lxc_box(self, ctid: int) -> LxcBox:
+        """The same, where containers are real."""
+        box = self.box(ctid)
+        assert isinstance(box, LxcBox)
+        return box
 
     def slot(self, ctid: int) -> int:
         """Which pair of ports a container has, also before it exists."""
@@ -142,13 +169,13 @@ class Practice:
     async def change_gpus(self, changes: dict[str, Any]) -> None:
         """Change the GPUs' state everywhere at once. Raises KeyError for a key that there is not."""
         self.gpus.change(changes)
-        self._show_gpus()
+        await self._show_gpus()
 
-    def _show_gpus(self) -> None:
-        node.write_devices(self.layout, self.gpus)
+    async def _show_gpus(self) -> None:
+        node.write_devices(self.layout, self.gpus, self._number)
         for ctid, box in self._boxes.items():
             if (ct := self.api.ct(ctid)) and box.pid is not None:
-                box.apply(ct.config, self.gpus)
+                await box.apply(ct.config, self.gpus)
 
     # --------------------------------------------------------------------------- the control
 
@@ -184,15 +211,17 @@ class Practice:
             "pid": os.getpid(),
             "folder": str(self.layout.folder),
             "inventory": str(self.layout.inventory),
+            "kind": "lxc" if self.bed else "sandbox",
             "api": {"url": self.api.url, "up": self.api.runner is not None, "quorate": self.api.quorate},
             "node": {"name": NODE, "ssh_port": self.node_door.port, "ssh": self.node_door.state},
             "containers": {
                 f"ct{ctid}": {
                     "status": ct.status,
                     "lock": ct.lock,
+                    "address": box.address,
                     "ssh_port": box.door.port,
                     "ssh": box.door.state,
-                    "server_port": self.ports.server(box.slot),
+                    "server_port": box.server_port,
                     "processes": len(processes.of_lab(self.layout.folder, ctid)),
                 }
                 for ctid, box in sorted(self._boxes.items())
@@ -220,9 +249,10 @@ def _prepare(layout: Layout) -> ports.Ports:
     return claimed
 
 
-async def _run(layout: Layout, owner: int | None) -> None:
+async def _run(layout: Layout, owner: int | None, root_tar: Path | None) -> None:
     await processes.end(layout.folder)  # what a daemon that was killed has left
-    practice = Practice(layout, _prepare(layout))
+    sweep(layout)
+    practice = Practice(layout, _prepare(layout), root_tar)
     try:
         await practice.open()
         listener = await control.listen(layout.control, practice.answer)
@@ -241,6 +271,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tests.lab.daemon", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--while-open", type=int, metavar="FD", help="stop when the other end of this pipe is closed")
+    parser.add_argument("--lxc-root", type=Path, metavar="TAR", help="containers are real, made from this file system")
     options = parser.parse_args(argv)
     layout = Layout(options.folder.resolve())
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s")
@@ -253,7 +284,7 @@ def main(argv: list[str] | None = None) -> int:
         lock.write(f"{os.getpid()}\n")
         lock.flush()
         with contextlib.suppress(KeyboardInterrupt):
-            asyncio.run(_run(layout, options.while_open))
+            asyncio.run(_run(layout, options.while_open, options.lxc_root))
     return 0
 
 

@@ -2,12 +2,9 @@
 
 import asyncio
 import inspect
-import resource
-import signal
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from tests.lab import processes
 from tests.lab.layout import NODE
 from tests.lab.node_api import TIME_SCALE, TOKEN
 
@@ -143,21 +140,14 @@ class Faults:
     # ---------------------------------------------------------------------------- inside a container
 
     async def disk_full(self, on: bool, ctid: int = 129) -> None:
-        """df shows no space and no file can grow (EFBIG: only the kernel can say ENOSPC)."""
-        box = self._lab.box(ctid)
-        box.machine.disk_full = on
-        if on:
-            box.full_mark.touch()
-        else:
-            box.full_mark.unlink(missing_ok=True)
-        for process in processes.of_lab(self._lab.layout.folder, ctid):
-            if processes.ignores(process.pid, signal.SIGXFSZ):  # any other would be killed, not refused
-                _, hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
-                resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0 if on else hard, hard))
+        """df shows no space and no file can grow (in a sandbox EFBIG: only the kernel can say ENOSPC)."""
+        await self._lab.box(ctid).fill_disk(on)
 
     async def port_taken(self, on: bool, ctid: int = 129) -> None:
         """A stranger listens on the engine's port and answers 404."""
-        if on and ctid not in self._listeners:
+        if self._lab.bed:
+            await self._lab.lxc_box(ctid).take_port(on)
+        elif on and ctid not in self._listeners:
             port = self._lab.ports.server(self._lab.slot(ctid))
             self._listeners[ctid] = await asyncio.start_server(_stranger, "127.0.0.1", port)
         elif not on and ctid in self._listeners:

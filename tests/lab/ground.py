@@ -10,11 +10,13 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from inventory.errors import DeadlineExceeded, SpecrailError, UnreachableError, UsageError
 from tests.lab import control, processes
 from tests.lab.layout import Layout
+from tests.lab.lxc import needs, template
+from tests.lab.lxc.bed import sweep
 from tests.lab.processes import Process
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -48,14 +50,21 @@ class Traffic:
         )
 
 
+Kind = Literal["sandbox", "lxc"]
+
+
 class Lab:
     """One practice ground in a folder of its own. Many can run at once.
+
+    containers: what `up` makes them of; "lxc" needs root and what tests.lab.lxc.needs lists
 
     Errors: UsageError for what means nothing, UnreachableError when the daemon does not run, SpecrailError when it
     does not come up.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, containers: Kind = "sandbox") -> None:
+        self._kind = containers
+        self._root_tar: Path | None = None
         self.layout = Layout(folder.absolute())
         self._daemon: subprocess.Popen[bytes] | None = None
         self._leash: int | None = None
@@ -79,9 +88,20 @@ class Lab:
     def up(self, *, leashed: bool = False, timeout_s: float = 60) -> None:
         """Start the daemon and return when everything answers; does nothing when it runs.
 
+        The first time, LXC containers need a minute or two more, for their root file system.
+
         leashed: the daemon ends when this process does, however it ends.
         """
         self._check_folder()
+        if self.running() and (kind := self.status()["kind"]) != self._kind:
+            raise UsageError(
+                f"a practice ground with {kind} containers runs in {self.layout.folder}",
+                where=("lab",),
+                tries=("invoke lab.down",),
+            )
+        if self._kind == "lxc":
+            needs.check()
+            self._root_tar = template.ensure()
         self.layout.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         deadline = time.monotonic() + timeout_s
         try:
@@ -111,6 +131,7 @@ class Lab:
             self._leash = None
         while processes.kill(self.layout.folder):
             time.sleep(0.005)
+        sweep(self.layout)
         if self.layout.mark.exists():
             self.layout.clear()
 
@@ -142,6 +163,8 @@ class Lab:
             return
         self.layout.logs.mkdir(exist_ok=True)
         argv = [sys.executable, "-m", "tests.lab.daemon", str(self.layout.folder)]
+        if self._root_tar:
+            argv += ["--lxc-root", str(self._root_tar)]
         inherited: tuple[int, ...] = ()
         if leashed:
             if self._leash is not None:

@@ -1,6 +1,9 @@
 """The node's side of the lab: its sandbox, its programs, its devices."""
 
+import os
 import shutil
+import stat
+from collections.abc import Callable
 
 import asyncssh
 
@@ -9,8 +12,11 @@ from tests.lab.gpus import Gpus
 from tests.lab.layout import MODELS, NODE, Layout
 from tests.lab.sshd import Machine
 
+Number = Callable[[str], tuple[int, int]]
+"""Major and minor number of a device by its name below /dev."""
 
-def make(layout: Layout, gpus: Gpus) -> Machine:
+
+def make(layout: Layout, gpus: Gpus, number: Number | None = None) -> Machine:
     """Make the node's sandbox, its host key, and the key that opens it."""
     home = layout.node
     for folder in ("bin", "root/.ssh", "tmp", MODELS.lstrip("/")):
@@ -33,7 +39,7 @@ def make(layout: Layout, gpus: Gpus) -> Machine:
     for name, script in programs.items():
         write_program(home / "bin", name, script)
     write_procfs(home / "proc")
-    write_devices(layout, gpus)
+    write_devices(layout, gpus, number)
     return Machine(
         name=NODE,
         home=home,
@@ -43,13 +49,19 @@ def make(layout: Layout, gpus: Gpus) -> Machine:
     )
 
 
-def write_devices(layout: Layout, gpus: Gpus) -> None:
-    """Bring the node's device nodes and the driver's version in line with the GPUs."""
+def write_devices(layout: Layout, gpus: Gpus, number: Number | None) -> None:
+    """Bring the node's device nodes and the driver's version in line with the GPUs.
+
+    With their numbers they are real ones, which needs root; else empty files.
+    """
     devices = layout.node / "dev"
     shutil.rmtree(devices, ignore_errors=True)
     (devices / "nvidia-caps").mkdir(parents=True)
     for name in (*gpus.devices, "nvidia-caps/nvidia-cap1", "nvidia-caps/nvidia-cap2"):
-        (devices / name).touch()
+        if number:
+            os.mknod(devices / name, stat.S_IFCHR, os.makedev(*number(name)))
+        else:
+            (devices / name).touch()
         (devices / name).chmod(0o666)
     module = layout.node / "proc/driver/nvidia/version"
     module.parent.mkdir(parents=True, exist_ok=True)

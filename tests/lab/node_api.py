@@ -53,6 +53,7 @@ class NodeApi(FakePve):
     def __init__(self, port: int, password: str, node: Path, traffic: Traffic, settle: Settled) -> None:
         super().__init__(user="root@pam", password=password, host="127.0.0.1", port=port)
         self.network_up: Callable[[int], bool] = lambda _ctid: False
+        self.dhcp_address: Callable[[int], str] = lambda ctid: f"192.0.2.{ctid % 250 + 1}"
         self.public_keys: dict[int, str] = {}
         self._node = node
         self._traffic = traffic
@@ -187,7 +188,7 @@ class NodeApi(FakePve):
                 item.pop("inet", None)
                 item["ip-addresses"] = []
             elif "inet" not in item:
-                item["inet"] = f"192.0.2.{ctid % 250 + 1}/24"
+                item["inet"] = f"{self.dhcp_address(ctid)}/24"
                 item["ip-addresses"].append(
                     {"ip-address-type": "inet", "ip-address": item["inet"].partition("/")[0], "prefix": "24"}
                 )

@@ -1,6 +1,7 @@
 """What the node's stand-in `pct` does: Proxmox's words, status 255 for every refusal, as root@pam."""
 
 import asyncio
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 from fakepve.model import PveError
 
-from tests.lab.container import Box
+from tests.lab.box import Box
 from tests.lab.layout import NODE
 from tests.lab.node_api import NodeApi
 
@@ -108,16 +109,10 @@ class Pct:
         if not argv:
             raise RefusedError("missing command")
         box = self._running(ctid)
-        return {
-            "argv": [box.inside(word) for word in argv],
-            "cwd": str(box.home / "root"),
-            "environment": dict(box.machine.environment),
-        }
+        return box.become(argv)
 
     def _place(self, ctid: str, path: str) -> Path:
-        """Where a path of the container is; the inventory's paths lie in its sandbox already."""
-        home = self._running(ctid).home
-        return Path(path) if path.startswith(f"{home}/") else home / path.lstrip("/")
+        return self._running(ctid).place(path)
 
     def _push(self, ctid: str, source: Path, target: str, options: dict[str, str]) -> str:
         place = self._place(ctid, target)
@@ -127,6 +122,8 @@ class Pct:
             raise RefusedError(f"failed to create file {target}: No such file or directory")
         shutil.copyfile(source, place)
         place.chmod(int(options.get("perms", "0644"), 8))
+        owner = self._running(ctid).root_uid
+        os.chown(place, owner, owner)
         return ""
 
 

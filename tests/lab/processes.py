@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import os
 import signal
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,6 +97,17 @@ class Reaper:
 
     def __init__(self) -> None:
         self.own: set[int] = set()
+        self._resting = 0
+
+    @contextlib.contextmanager
+    def resting(self) -> Iterator[None]:
+        """Bury nobody meanwhile: somebody starts children and waits for them before their pids can be in `own`."""
+        self._resting += 1
+        try:
+            yield
+        finally:
+            self._resting -= 1
+            self.reap()
 
     def adopt(self) -> None:
         """Become the parent of orphans (Linux)."""
@@ -103,6 +115,8 @@ class Reaper:
 
     def reap(self) -> None:
         """Bury every orphan that has ended."""
+        if self._resting:
+            return
         for task in Path("/proc/self/task").iterdir():
             with contextlib.suppress(OSError):
                 for pid in map(int, (task / "children").read_text().split()):

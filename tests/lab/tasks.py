@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from invoke.collection import Collection
 from invoke.context import Context
@@ -13,22 +13,24 @@ from invoke.exceptions import Exit
 from invoke.tasks import task
 
 from inventory.errors import SpecrailError, UsageError
-from tests.lab.ground import CHECKOUT, Lab
+from tests.lab.ground import CHECKOUT, Kind, Lab
 
 FOLDER = ".lab"
 _COMMON = {"folder": f"where the lab is (default: {FOLDER} in the checkout)", "json": "print facts as JSON on stdout"}
 
 
-@task(help=_COMMON)
-def up(_: Context, folder: str | None = None, json: bool = False) -> None:
+@task(help={**_COMMON, "containers": "sandbox (default), or lxc: real ones, with systemd (root on Linux)"})
+def up(_: Context, containers: str = "sandbox", folder: str | None = None, json: bool = False) -> None:
     """Start a practice ground that stays until lab.down.
 
     It is a Proxmox node with its API, GPUs and containers, and a git repository with pull requests of the engine.
 
-    Example: invoke lab.up
+    Examples:
+      invoke lab.up
+      invoke lab.up --containers lxc
     """
     with _answering(json):
-        lab = _lab(folder)
+        lab = _lab(folder, _kind(containers))
         lab.up()
         _show(lab, json, f"The practice ground is up.\n  next: invoke deploy --host ct129{_inventory_option(lab)}")
 
@@ -130,8 +132,14 @@ def _argument(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _lab(folder: str | None) -> Lab:
-    return Lab(Path(folder) if folder else CHECKOUT / FOLDER)
+def _lab(folder: str | None, containers: Kind = "sandbox") -> Lab:
+    return Lab(Path(folder) if folder else CHECKOUT / FOLDER, containers)
+
+
+def _kind(text: str) -> Kind:
+    if text not in get_args(Kind):
+        raise UsageError(f"--containers is {' or '.join(get_args(Kind))}, not {text!r}", where=("lab", "up"))
+    return "lxc" if text == "lxc" else "sandbox"
 
 
 def _inventory_option(lab: Lab) -> str:
@@ -150,7 +158,7 @@ def _show(lab: Lab, json: bool, headline: str | None = None) -> None:
     for name, box in facts["containers"].items():
         lock = f", locked ({box['lock']})" if box["lock"] else ""
         lines.append(
-            f"  {name:<11} {box['status']}{lock}; ssh port {box['ssh_port']} {box['ssh']}; server port {box['server_port']};"
+            f"  {name:<11} {box['status']}{lock}; ssh {box['address']}:{box['ssh_port']} {box['ssh']}; server port {box['server_port']};"
             f" {box['processes']} processes"
         )
     lines.append(f"  faults      {', '.join(facts['faults']) or 'none'}")
