@@ -1,6 +1,5 @@
 """Talks to an OpenAI-compatible server: one request at a time of its caller's, streamed and timed block by block."""
 
-import asyncio
 import json
 import os
 import time
@@ -16,6 +15,7 @@ from roles.load.completion import Completion, ErrorKind
 from roles.load.endpoint import Endpoint
 from roles.load.event import error_message, excerpt
 from roles.load.prompts import Prompt
+from roles.load.waiting import result_of
 
 _CONNECT_TIMEOUT_S = 10.0
 _READ_BUFFER_BYTES = 256 * 1024
@@ -132,7 +132,7 @@ def complete_sync(
                 extra_body=extra_body,
             )
 
-    answer = asyncio.run(once())
+    answer = result_of(once())
     if answer.error is not None:
         raise _as_error(endpoint, answer, answer.error)
     return answer
@@ -149,7 +149,7 @@ def get(endpoint: Endpoint, path: str, *, timeout_s: float = 10) -> tuple[int, s
             return response.status, (await response.read()).decode("utf-8", "replace")
 
     try:
-        return asyncio.run(once())
+        return result_of(once())
     except (aiohttp.ClientError, OSError) as error:
         _, detail = _failure(error, timeout_s)
     # Not in the except block: the library's exception holds the request's headers, and a chained one would be shown.

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 INVOKE = Path(sys.executable).with_name("invoke")
@@ -35,7 +36,9 @@ class Command:
     """`invoke ARGUMENTS`, running in a process group of its own, as a terminal would start it."""
 
     def __init__(self, arguments: tuple[str, ...], environment: Mapping[str, str]) -> None:
-        self._lines: list[str] = []
+        self._heard: list[str] = []
+        self._stdout: list[str] = []
+        self._stderr: list[str] = []
         self._news = threading.Condition()
         self._process = subprocess.Popen(
             [str(INVOKE), *arguments],
@@ -48,10 +51,9 @@ class Command:
             errors="replace",
             start_new_session=True,
         )
-        self._stdout: list[str] = []
         self._readers = [
-            threading.Thread(target=self._read_stderr, daemon=True),
-            threading.Thread(target=self._read_stdout, daemon=True),
+            threading.Thread(target=self._read, args=(self._process.stderr, self._stderr), daemon=True),
+            threading.Thread(target=self._read, args=(self._process.stdout, self._stdout), daemon=True),
         ]
         for reader in self._readers:
             reader.start()
@@ -67,14 +69,13 @@ class Command:
         with self._news:
             seen = 0
             while True:
-                for line in self._lines[seen:]:
+                for line in self._heard[seen:]:
                     if re.search(pattern, line):
                         return line
-                seen = len(self._lines)
-                over = not any(reader.is_alive() for reader in self._readers)
-                left_s = deadline - time.monotonic()
-                assert left_s > 0 and not over, f"no line like {pattern!r} in\n" + "\n".join(self._lines)
-                self._news.wait(min(left_s, 0.2))
+                seen = len(self._heard)
+                going_on = any(reader.is_alive() for reader in self._readers) and time.monotonic() < deadline
+                assert going_on, f"no line like {pattern!r} in\n" + "\n".join(self._heard)
+                self._news.wait(0.2)
 
     def interrupt(self) -> None:
         """Ctrl-C: SIGINT to the whole group."""
@@ -84,14 +85,6 @@ class Command:
         """SIGKILL to the whole group: the laptop is gone."""
         os.killpg(self._process.pid, signal.SIGKILL)
 
-    def stop_clock(self) -> None:
-        """Hold the process where it is (SIGSTOP)."""
-        os.killpg(self._process.pid, signal.SIGSTOP)
-
-    def go_on(self) -> None:
-        """Let it go on (SIGCONT)."""
-        os.killpg(self._process.pid, signal.SIGCONT)
-
     def end(self, timeout_s: float = PATIENCE_S) -> Ended:
         """Wait for its end."""
         try:
@@ -99,12 +92,12 @@ class Command:
         except subprocess.TimeoutExpired:
             self.kill()
             self._process.wait()
-            raise AssertionError(f"it did not end in {timeout_s} s:\n" + "\n".join(self._lines)) from None
+            raise AssertionError(f"it did not end in {timeout_s} s:\n" + "\n".join(self._heard)) from None
         for reader in self._readers:
             reader.join()
         with self._news:
             stdout = "\n".join(self._stdout)
-            stderr = "\n".join(self._lines)
+            stderr = "\n".join(self._stderr)
         return Ended(code, stdout, stderr)
 
     def clean_up(self) -> None:
@@ -115,19 +108,10 @@ class Command:
         for reader in self._readers:
             reader.join()
 
-    def _read_stderr(self) -> None:
-        assert self._process.stderr is not None
-        with self._process.stderr as stream:
+    def _read(self, stream: IO[str], to: list[str]) -> None:
+        with stream:
             for line in stream:
-                self._add(line, self._lines)
-
-    def _read_stdout(self) -> None:
-        assert self._process.stdout is not None
-        with self._process.stdout as stream:
-            for line in stream:
-                self._add(line, self._stdout)
-
-    def _add(self, line: str, to: list[str]) -> None:
-        with self._news:
-            to.append(line.rstrip("\n"))
-            self._news.notify_all()
+                with self._news:
+                    to.append(line.rstrip("\n"))
+                    self._heard.append(to[-1])
+                    self._news.notify_all()

@@ -27,9 +27,7 @@ def bare(practice: Ground) -> Iterator[Ground]:
 @pytest.fixture
 def ground(practice: Ground) -> Iterator[Ground]:
     """The ground with a host on which one promoted release serves, and nobody is at work."""
-    if not (practice.base().is_dir() and practice.seen().settled and practice.serves()):
-        practice.lab.reset()
+    if not (practice.seen().settled and practice.serves()):
         practice.converge("15")
     yield practice
     practice.clean_up()
-

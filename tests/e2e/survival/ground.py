@@ -1,21 +1,23 @@
 """A practice ground with a host that serves, what may be changed about it, and what lies on it."""
 
 import contextlib
+import fcntl
+import http.client
 import itertools
 import json
 import os
 import re
+import subprocess
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from tests.e2e.survival.command import PATIENCE_S, Command, Ended
+from tests.lab import container
 from tests.lab.ground import Lab
 
 CTID = 129
@@ -23,21 +25,36 @@ HOST = "ct129"
 MODEL = "Qwen3.6-27B"
 
 Change = Mapping[str, Mapping[str, object]]
+"""Keys of the inventory's `defaults` or of a host, by their section."""
 
-QUICK: Change = {
-    "server": {"start_timeout_s": 20, "stop_timeout_s": 5},
-    # Whether the drafter is any good is not the question here: what has drafts passes.
-    "gate": {"prompts": 3, "max_tokens": 20, "timeout_s": 20, "min_acceptance_length": 1, "max_drop": 1},
-}
-"""For a deploy that nothing should hold up."""
+_CLOCK = "SPECRAIL_LAB_CLOCK"
 
-IMPATIENT: Change = {
-    "server": {"start_timeout_s": 4, "stop_timeout_s": 1},
-    "gate": {**QUICK["gate"], "timeout_s": 3},
-}
-"""For a deploy that the host shall go back from within seconds."""
+# Whether a drafter is any good is not the question here: what has drafts passes.
+_GATE = {"prompts": 3, "max_tokens": 20, "min_acceptance_length": 1, "max_drop": 1}
 
-_CLOCK = "60"
+
+def _changes(
+    start_timeout_s: float, gate_timeout_s: float, stop_timeout_s: float, clock: float, prompts: int
+) -> Change:
+    server = {"start_timeout_s": start_timeout_s, "stop_timeout_s": stop_timeout_s, "env": {_CLOCK: str(clock)}}
+    return {"server": server, "gate": {**_GATE, "prompts": prompts, "timeout_s": gate_timeout_s}}
+
+
+QUICK = _changes(start_timeout_s=20, gate_timeout_s=20, stop_timeout_s=5, clock=60, prompts=3)
+"""A deploy that nothing holds up."""
+
+LONG_GATE = _changes(start_timeout_s=20, gate_timeout_s=20, stop_timeout_s=5, clock=60, prompts=50)
+"""A gate that is still going on when one has read that it began."""
+
+SHORT_PATIENCE = _changes(start_timeout_s=4, gate_timeout_s=4, stop_timeout_s=1, clock=60, prompts=50)
+"""The same, and the host goes back by itself 13 s after the switch."""
+
+STUCK_START = _changes(start_timeout_s=2, gate_timeout_s=1, stop_timeout_s=1, clock=0.5, prompts=3)
+"""A start that takes longer than anybody waits for; the host goes back by itself 6 s after the switch."""
+
+
+TUNNEL: Change = {"server": {"reach": "tunnel"}}
+"""For a host that is asked through ssh alone."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +75,11 @@ class Seen:
     @property
     def settled(self) -> bool:
         """Whether what is current is promoted, and nobody is at work."""
-        return (
-            self.current is not None and self.current == self.promoted and self.pending is None and self.lock is None
-        )
+        return self.current is not None and self.current == self.promoted and self.pending is None and self.lock is None
+
+    def after(self, *events: str) -> "Seen":
+        """The same with more in the audit."""
+        return replace(self, events=(*self.events, *events))
 
 
 class Ground:
@@ -71,20 +90,18 @@ class Ground:
         self.folder = folder
         self._commands: list[Command] = []
         self._tokens = itertools.cycle(range(3, 15))
+        self._builds = itertools.count(100)
         self._names = itertools.count()
         self.tokens = 15
         """Speculative tokens of the deploy that the host was brought to last."""
 
     # ------------------------------------------------------------------------------------ commands
 
-    def inventory(self, change: Change = QUICK, host: Mapping[str, Mapping[str, object]] | None = None) -> Path:
+    def inventory(self, defaults: Change = QUICK, host: Change | None = None) -> Path:
         """The lab's inventory with other values in `defaults`, and in ct129's own."""
         document = yaml.safe_load(self.lab.inventory.read_text())
-        document["defaults"]["server"]["env"]["SPECRAIL_LAB_CLOCK"] = _CLOCK
-        for role, values in change.items():
-            _merge(document["defaults"][role], values)
-        for role, values in (host or {}).items():
-            _merge(document["hosts"][HOST].setdefault(role, {}), values)
+        _merge(document["defaults"], defaults)
+        _merge(document["hosts"][HOST], host or {})
         path = self.folder / f"hosts-{next(self._names)}.yml"
         path.write_text(yaml.safe_dump(document))
         return path
@@ -125,6 +142,66 @@ class Ground:
         self.tokens = int(tokens)
         return ended
 
+    def pends(self, *, previous: str | None) -> Seen:
+        """What is current must be unconfirmed, its way back armed, and `previous` still promoted."""
+        seen = self.seen()
+        assert seen.pending is not None, seen
+        assert seen.pending["release"] == seen.current
+        assert (seen.pending["previous"] or None, seen.promoted) == (previous, previous)
+        assert seen.pending["nonce"] in seen.timers
+        return seen
+
+    def decided(self, promoted: str | None) -> Seen:
+        """Wait for the end of what the host was told last; then it serves what is promoted, or `promoted` is its way back.
+
+        A command on the host goes on when the one who sent it dies.
+        """
+
+        def rests() -> bool:
+            seen = self.seen()
+            if seen.pending is None:
+                return seen.current == seen.promoted
+            return seen.pending["nonce"] in seen.timers and seen.pending["release"] == seen.current
+
+        eventually(rests, "the host rests")
+        seen = self.seen()
+        if seen.pending is not None:
+            self.pends(previous=promoted)
+        for release in {seen.current, seen.promoted} - {None}:
+            assert release in seen.releases
+        return seen
+
+    def goes_back_to(self, release: str | None) -> None:
+        """Wait until the host has gone back to `release` without anybody's help."""
+        eventually(lambda: self.seen().pending is None and self.serves(), "the host has gone back")
+        seen = self.seen()
+        assert (seen.current, seen.promoted, seen.events[-1]) == (release, release, "reverted")
+        assert len(self.engines()) == 1
+        assert seen.timers == ()
+
+    @contextlib.contextmanager
+    def held_build(self) -> Iterator[None]:
+        """No build gets past its first step while the context lasts: somebody else seems to build."""
+        with (self.base() / "venvs/.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    @contextlib.contextmanager
+    def held_state(self) -> Iterator[None]:
+        """Every change of the host's state waits while the context lasts: somebody else seems to make one."""
+        with (self.base() / ".state").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def another_build(self) -> Change:
+        """A change to a host that makes it need a venv that it does not have, of the same engine."""
+        return {"engine": {"torch_backend": f"cu{next(self._builds)}"}}
+
+    def builds(self) -> list[int]:
+        """Process ids of the build jobs that run on the host."""
+        scripts = (process for process in self.lab.processes(CTID) if process.argv[-1:] != ())
+        return [process.pid for process in scripts if re.fullmatch(r"\./build-.*\.sh", process.argv[-1])]
+
     def clean_up(self) -> None:
         """End what a test has left running, and heal the lab."""
         for command in self._commands:
@@ -160,18 +237,36 @@ class Ground:
             events=tuple(_events(base / "audit.jsonl")),
         )
 
-    def tokens_of(self, release: str | None) -> int | None:
-        """Speculative tokens of a release, from its manifest."""
-        if release is None:
-            return None
-        manifest = json.loads((self.base() / "releases" / release / "manifest.json").read_text())
-        return int(manifest["drafter"]["tokens"])
+    def tokens_of(self, release: str | None) -> int:
+        """Speculative tokens of a release."""
+        return int(self._manifest(release)["drafter"]["tokens"])
 
     def commit_of(self, release: str | None) -> str:
-        """The engine's commit in a release's manifest."""
+        """The engine's commit of a release."""
+        return str(self._manifest(release)["engine"]["commit"])
+
+    def venv_of(self, release: str | None) -> Path:
+        """Where a release's engine is."""
+        return self.base() / "venvs" / str(self._manifest(release)["engine"]["venv"])
+
+    def gate_of_pending(self) -> Path:
+        """Where the result of the pending release's gate will be."""
+        pending = self.seen().pending or {"release": "none"}
+        return self.base() / "releases" / pending["release"] / "gate.json"
+
+    def _manifest(self, release: str | None) -> dict[str, Any]:
         assert release is not None
-        manifest = json.loads((self.base() / "releases" / release / "manifest.json").read_text())
-        return str(manifest["engine"]["commit"])
+        manifest: dict[str, Any] = json.loads((self.base() / "releases" / release / "manifest.json").read_text())
+        return manifest
+
+    def runs(self, words: str) -> bool:
+        """Whether a process with these words in its command line runs in the container."""
+        return any(words in " ".join(process.argv) for process in self.lab.processes(CTID))
+
+    def control(self, verb: str) -> None:
+        """What an operator would do on the host itself: control.sh VERB."""
+        inside = container.environment(self.lab.layout, self.lab.layout.container(CTID), CTID)
+        subprocess.run([self.base() / "control.sh", verb], env=inside, check=True, timeout=PATIENCE_S)
 
     def engines(self, ctid: int = CTID) -> list[int]:
         """Process ids of the engines that run in the container."""
@@ -182,17 +277,19 @@ class Ground:
         return self.models(ctid) != ()
 
     def models(self, ctid: int = CTID) -> tuple[str, ...]:
-        """The models that the server lists; none when it does not answer."""
-        port = self.lab.status()["containers"][f"ct{ctid}"]["server_port"]
-        key = (self.lab.layout.secrets / "api-key").read_text().strip()
-        request = urllib.request.Request(  # noqa: S310 - http on loopback
-            f"http://127.0.0.1:{port}/v1/models", headers={"Authorization": f"Bearer {key}"}
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310
-                return tuple(model["id"] for model in json.load(answer)["data"])
-        except (OSError, urllib.error.URLError, ValueError):
+        """The models that the server lists; none when it does not answer, or there is no container."""
+        box = self.lab.status()["containers"].get(f"ct{ctid}")
+        if box is None:
             return ()
+        key = (self.lab.layout.secrets / "api-key").read_text().strip()
+        line = http.client.HTTPConnection("127.0.0.1", box["server_port"], timeout=5)
+        try:
+            line.request("GET", "/v1/models", headers={"Authorization": f"Bearer {key}"})
+            return tuple(model["id"] for model in json.load(line.getresponse())["data"])
+        except (OSError, http.client.HTTPException, ValueError):
+            return ()
+        finally:
+            line.close()
 
     def log(self, ctid: int = CTID) -> str:
         """The engine's log."""

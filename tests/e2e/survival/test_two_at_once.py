@@ -1,20 +1,87 @@
 """Two people at once: one wins, the other is told who; and no lock outlives its owner for long."""
 
 import json
+import time
+from pathlib import Path
 
-from tests.e2e.survival.ground import Ground, eventually
+from tests.e2e.survival.ground import CTID, HOST, LONG_GATE, Ground, eventually
+
+LOCKED = 5
+
+STRANGER = {
+    "who": "berta",
+    "controller": "bertas-laptop",
+    "controller_boot": "another machine's",
+    "pid": 1,
+    "operation": "0123456789",
+    "verb": "rollback",
+    "nonce": "0123456789",
+}
 
 
-def test_the_second_deploy_is_told_who_is_at_work_and_breaks_nothing(ground: Ground) -> None:
-    first_tokens = ground.other_tokens()
-    first = ground.start("deploy", "--tokens", first_tokens)
+def leave_a_lock(ground: Ground, *, lease_s: int) -> None:
+    """As somebody on another machine would hold it, with a lease that ends in so many seconds."""
+    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    expires = int(time.time()) + lease_s
+    folder = ground.base() / "lock"
+    folder.mkdir()
+    (folder / "details.json").write_text(json.dumps({**STRANGER, "boot_id": boot_id, "expires": expires}))
+
+
+def test_the_second_is_told_who_is_at_work_and_breaks_nothing(ground: Ground) -> None:
+    tokens = ground.other_tokens()
+    first = ground.start("deploy", "--tokens", tokens, inventory=ground.inventory(LONG_GATE))
     eventually(lambda: ground.seen().lock is not None, "the first one's lock")
     second = ground.run("deploy", "--tokens", "2")
-    assert second.code == 5
-    assert f"locked by" in second.said
-    assert ": deploy" in second.said
+    third = ground.run("rollback")
+    for ended in (second, third):
+        assert ended.code == LOCKED, ended.said
+        assert "locked by" in ended.said
+        assert ": deploy" in ended.said
+        assert "Traceback" not in ended.said
     won = first.end()
     assert won.code == 0, won.said
     assert ground.seen().settled
-    assert ground.tokens_of(ground.seen().current) == int(first_tokens)
-    ground.tokens = int(first_tokens)
+    assert ground.tokens_of(ground.seen().current) == int(tokens)
+
+
+def test_two_who_make_the_same_container_make_one(bare: Ground) -> None:
+    inventory = bare.inventory()
+    deploys = [bare.start("deploy", "--tokens", "15", inventory=inventory) for _ in range(2)]
+    ended = [deploy.end() for deploy in deploys]
+    assert sorted(one.code for one in ended)[0] == 0, [one.said for one in ended]
+    for one in ended:
+        assert one.code in {0, 1, LOCKED}, one.said
+        assert "Traceback" not in one.said
+    bare.converge("15")
+
+
+def test_two_hosts_at_once_do_not_meet(ground: Ground) -> None:
+    tokens = ground.other_tokens()
+    deploys = [
+        ground.start("deploy", "--tokens", tokens, "--host", host, inventory=ground.inventory())
+        for host in (HOST, "ct130")
+    ]
+    for deploy in deploys:
+        ended = deploy.end()
+        assert ended.code == 0, ended.said
+    for ctid in (CTID, 130):
+        assert ground.seen(ctid).settled
+        assert ground.serves(ctid)
+
+
+def test_a_lock_from_another_machine_counts_while_its_lease_lasts(ground: Ground) -> None:
+    before = ground.seen()
+    leave_a_lock(ground, lease_s=60)
+    ended = ground.run("deploy", "--tokens", ground.other_tokens())
+    assert ended.code == LOCKED
+    assert "locked by berta at bertas-laptop: rollback" in ended.said
+    assert "Its lease ends in" in ended.said
+    (ground.base() / "lock/details.json").unlink()
+    (ground.base() / "lock").rmdir()
+    assert ground.seen() == before
+
+
+def test_a_lock_from_another_machine_is_taken_over_when_its_lease_is_over(ground: Ground) -> None:
+    leave_a_lock(ground, lease_s=-1)
+    ground.converge(ground.other_tokens())

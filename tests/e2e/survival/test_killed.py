@@ -1,0 +1,66 @@
+"""The controller dies at any step (SIGKILL: a laptop's lid): what was promoted stays so, and the next deploy converges."""
+
+import pytest
+
+from tests.e2e.survival.ground import SHORT_PATIENCE, Ground
+
+NEW_CONTAINER = (
+    r"\* container +create",
+    r"\* container +change",
+    r"\* container +start",
+    r"\* container +answers over ssh",
+    r"\* engine +sent uv",
+    r"\. engine +install",
+    r"\* engine +built",
+)
+
+NEW_RELEASE = (
+    r"^deploy ct129",
+    r"\* preflight",
+    r"\* release +wrote",
+    r"\* release +switched",
+    r"\. server +launch",
+    r"\* server +serves",
+    r"\* health",
+    r"\. gate +measure 1/",
+    r"\* gate",
+)
+
+
+def test_a_container_comes_into_being_although_the_controller_dies_at_every_step(bare: Ground) -> None:
+    """Each deploy is killed one step later than the one before; the last one finds all that was done."""
+    for boundary in NEW_CONTAINER:
+        deploy = bare.start("deploy", "--tokens", "15")
+        deploy.until(boundary)
+        deploy.kill()
+        deploy.end()
+    bare.converge("15")
+
+
+@pytest.mark.parametrize("boundary", NEW_RELEASE)
+def test_what_is_promoted_stays_so_and_the_next_deploy_takes_over_at_once(ground: Ground, boundary: str) -> None:
+    before = ground.seen()
+    tokens = ground.other_tokens()
+    deploy = ground.start("deploy", "--tokens", tokens)
+    deploy.until(boundary)
+    deploy.kill()
+    deploy.end()
+    left = ground.decided(before.promoted)
+    if left.lock is not None:
+        assert left.lock["pid"] == deploy.pid
+    ended = ground.converge(tokens)
+    assert ended.code == 0
+    assert ground.seen().timers == ()
+
+
+def test_the_host_goes_back_by_itself(ground: Ground) -> None:
+    before = ground.seen()
+    deploy = ground.start("deploy", "--tokens", ground.other_tokens(), inventory=ground.inventory(SHORT_PATIENCE))
+    deploy.until(r"\. gate +measure 1/")
+    deploy.kill()
+    deploy.end()
+    ground.pends(previous=before.promoted)
+    ground.goes_back_to(before.promoted)
+    status = ground.run("status")
+    assert status.code == 0, status.said
+    assert "reverted" in status.said

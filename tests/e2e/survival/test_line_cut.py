@@ -1,0 +1,83 @@
+"""The line to the container breaks: what goes on there goes on, the host decides alone, and the next deploy converges."""
+
+import sqlite3
+from contextlib import closing
+
+from tests.e2e.survival.ground import CTID, SHORT_PATIENCE, STUCK_START, TUNNEL, Ground, eventually
+
+UNREACHABLE = 6
+
+
+def test_a_build_goes_on_without_the_line_and_is_followed_again(ground: Ground) -> None:
+    with ground.held_build():
+        deploy = ground.start("deploy", inventory=ground.inventory(host=ground.another_build()))
+        deploy.until("engine +lock")
+        (job,) = ground.builds()
+        ground.lab.fault("ssh-down", ctid=CTID)
+        deploy.until("engine .*out of reach")
+        assert ground.builds() == [job]
+        ground.lab.fault("ssh-down", on=False, ctid=CTID)
+    ended = deploy.end()
+    assert ended.code == 0, ended.said
+    assert ground.seen().settled
+
+
+def test_while_the_server_starts_the_host_goes_back_alone(ground: Ground) -> None:
+    before = ground.seen()
+    tokens = ground.other_tokens()
+    deploy = ground.start("deploy", "--tokens", tokens, inventory=ground.inventory(STUCK_START, host=TUNNEL))
+    deploy.until("server +launch")
+    ground.lab.fault("ssh-down", ctid=CTID)
+    ended = deploy.end()
+    assert ended.code == UNREACHABLE, ended.said
+    assert f"The host goes back to {before.promoted} by itself" in ended.said
+    ground.goes_back_to(before.promoted)
+    ground.lab.fault("ssh-down", on=False, ctid=CTID)
+    ground.converge(tokens)
+
+
+def test_during_the_gate_the_host_goes_back_alone(ground: Ground) -> None:
+    before = ground.seen()
+    tokens = ground.other_tokens()
+    deploy = ground.start("deploy", "--tokens", tokens, inventory=ground.inventory(SHORT_PATIENCE, host=TUNNEL))
+    deploy.until("gate +measure 1/")
+    ground.lab.fault("ssh-down", ctid=CTID)
+    ended = deploy.end()
+    assert ended.code == UNREACHABLE, ended.said
+    assert f"The host goes back to {before.promoted} by itself" in ended.said
+    ground.goes_back_to(before.promoted)
+    ground.lab.fault("ssh-down", on=False, ctid=CTID)
+    ground.converge(tokens)
+
+
+def test_just_before_the_confirmation_a_frozen_sshd_means_no_confirmation(ground: Ground) -> None:
+    """The history on the controller is busy for as long as the line needs to freeze: then only the confirmation is left."""
+    before = ground.seen()
+    tokens = ground.other_tokens()
+    with closing(sqlite3.connect(ground.folder / "state/history.sqlite3", isolation_level=None)) as history:
+        history.execute("BEGIN IMMEDIATE")
+        deploy = ground.start("deploy", "--tokens", tokens, inventory=ground.inventory(SHORT_PATIENCE))
+        eventually(lambda: ground.gate_of_pending().is_file(), "the gate's result")
+        ground.lab.fault("ssh-frozen", ctid=CTID)
+        history.execute("ROLLBACK")
+    ended = deploy.end()
+    assert ended.code == UNREACHABLE, ended.said
+    assert "Its gate said pass" in ended.said
+    assert f"the host goes back to {before.promoted} by itself" in ended.said
+    ground.goes_back_to(before.promoted)
+    ground.lab.fault("ssh-frozen", on=False, ctid=CTID)
+    ground.converge(tokens)
+
+
+def test_a_line_that_breaks_after_the_switch_was_sent_is_no_reason_to_send_it_again(ground: Ground) -> None:
+    """The one who waits for the host's state has the switch hang; nobody knows then how far it has come."""
+    before = ground.seen()
+    with ground.held_state():
+        deploy = ground.start("deploy", "--tokens", ground.other_tokens(), inventory=ground.inventory(STUCK_START))
+        eventually(lambda: ground.runs("control.sh activate"), "the switch")
+        ground.lab.fault("ssh-down", ctid=CTID)
+        ended = deploy.end()
+    assert ended.code == UNREACHABLE, ended.said
+    assert f"The host goes back to {before.promoted} by itself" in ended.said
+    ground.goes_back_to(before.promoted)
+    assert ground.seen().events[-2:] == ("activated", "reverted")

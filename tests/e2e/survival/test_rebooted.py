@@ -1,0 +1,54 @@
+"""The container restarts: nothing runs in the sandbox then, for it has no systemd, and a deploy brings everything back."""
+
+from tests.e2e.survival.ground import CTID, LONG_GATE, Ground
+
+FAILED = 1
+
+
+def test_a_promoted_release_is_started_again_by_a_deploy_that_changes_nothing_else(ground: Ground) -> None:
+    before = ground.seen()
+    ground.lab.reboot(CTID)
+    status = ground.run("status")
+    assert status.code == FAILED
+    assert "server is stopped" in status.said
+    again = ground.run("deploy", "--tokens", str(ground.tokens))
+    assert again.code == 0, again.said
+    assert f"{before.current} was started again and answers" in again.said
+    after = ground.seen()
+    assert (after.current, after.releases) == (before.current, before.releases)
+    assert ground.serves()
+
+
+def test_during_the_gate_nothing_is_promoted(ground: Ground) -> None:
+    before = ground.seen()
+    tokens = ground.other_tokens()
+    deploy = ground.start("deploy", "--tokens", tokens, inventory=ground.inventory(LONG_GATE))
+    deploy.until("gate +measure 1/")
+    ground.lab.reboot(CTID)
+    ended = deploy.end()
+    assert ended.code in {1, 6}, ended.said
+    assert "Traceback" not in ended.said
+    assert ground.seen().promoted == before.promoted
+    ground.converge(tokens)
+
+
+def test_what_was_pending_when_everything_died_is_not_believed_afterwards(ground: Ground) -> None:
+    """Controller and container go at once, as in a power cut: the timer is gone, its deadline is not."""
+    before = ground.seen()
+    tokens = ground.other_tokens()
+    deploy = ground.start("deploy", "--tokens", tokens, inventory=ground.inventory(LONG_GATE))
+    deploy.until("gate +measure 1/")
+    deploy.kill()
+    deploy.end()
+    pending = ground.pends(previous=before.promoted).pending
+    ground.lab.reboot(CTID)
+    left = ground.seen()
+    assert (left.pending, left.promoted, left.timers) == (pending, before.promoted, ())
+    status = ground.run("status")
+    assert status.code == FAILED
+    assert f"goes back to {before.promoted}" in status.said
+    rolled_back = ground.run("rollback")
+    assert rolled_back.code == 0, rolled_back.said
+    assert ground.seen().settled
+    assert ground.seen().current == before.promoted
+    ground.converge(tokens)

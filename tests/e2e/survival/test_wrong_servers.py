@@ -1,0 +1,76 @@
+"""A server that is not the one that was deployed, or dies while it is measured, is never promoted."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.e2e.survival.ground import CTID, LONG_GATE, MODEL, Ground, eventually
+from tests.lab.container import environment
+
+FAILED = 1
+OTHER_MODEL = "Qwen3-8B"
+
+
+@contextmanager
+def stale_server(ground: Ground, model: str, served_name: str) -> Iterator[None]:
+    """Somebody's engine on the port of ours, which is stopped."""
+    ground.control("stop")
+    home = ground.lab.layout.container(CTID)
+    port = ground.lab.status()["containers"][f"ct{CTID}"]["server_port"]
+    key = (ground.lab.layout.secrets / "api-key").read_text().strip()
+    words = ["serve", str(home / "mnt/models" / model), "--served-model-name", served_name, "--port", str(port)]
+    process = subprocess.Popen(
+        [ground.venv_of(ground.seen().current) / "bin/vllm", *words, "--host", "127.0.0.1"],
+        env={**environment(ground.lab.layout, home, CTID), "SPECRAIL_LAB_CLOCK": "60", "VLLM_API_KEY": key},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        eventually(ground.serves, "the stale server")
+        yield
+    finally:
+        process.kill()
+        process.wait()
+        ground.control("stop")
+        ground.control("start")
+        eventually(lambda: ground.models() == (MODEL,), "our server")
+
+
+def test_another_model_on_the_port_is_seen_before_anything_is_changed(ground: Ground) -> None:
+    with stale_server(ground, OTHER_MODEL, OTHER_MODEL):
+        before = ground.seen()
+        ended = ground.run("deploy", "--tokens", ground.other_tokens())
+        assert ended.code == FAILED, ended.said
+        assert "is taken by something that is not this service" in ended.said
+        assert ground.seen() == before
+
+
+@pytest.mark.parametrize("served_name", [OTHER_MODEL, MODEL])
+def test_a_server_that_holds_the_port_is_not_taken_for_ours(ground: Ground, served_name: str) -> None:
+    """Ours is being started again and again meanwhile, so the port seems to be ours; its name may be ours, too."""
+    with stale_server(ground, OTHER_MODEL, served_name):
+        ground.control("start")
+        before = ground.seen()
+        ended = ground.run("deploy", "--tokens", ground.other_tokens())
+        assert ended.code == FAILED, ended.said
+        after = ground.seen()
+        assert (after.promoted, after.current, after.pending) == (before.promoted, before.promoted, None)
+
+
+def test_an_engine_that_dies_during_the_gate_is_gone_back_from(ground: Ground) -> None:
+    before = ground.seen()
+    deploy = ground.start("deploy", "--tokens", ground.other_tokens(), inventory=ground.inventory(LONG_GATE))
+    deploy.until("gate +measure 1/")
+    (engine,) = ground.engines()
+    os.kill(engine, signal.SIGKILL)
+    ended = deploy.end()
+    assert ended.code == FAILED, ended.said
+    assert "the server failed while it was measured" in ended.said
+    assert f"In service now: reverted to {before.promoted}, which answers" in ended.said
+    after = ground.seen()
+    assert (after.current, after.promoted, after.pending) == (before.promoted, before.promoted, None)
+    assert ground.serves()
