@@ -182,8 +182,8 @@ def measure(
         except (ServerError, UnreachableError) as error:
             raise _explained(site, started, "the server failed while it was measured", error) from error
         length = result.verdict.length
-        counted = f"{result.verdict.window.rounds} rounds"
-        work.done(f"{result.verdict.outcome}" + (f", length {length.estimate:.2f}, {counted}" if length else ""))
+        counted = f", length {length.estimate:.2f}, {result.verdict.window.rounds} rounds" if length else ""
+        work.done(f"{result.verdict.outcome}{counted}", good=result.verdict.outcome == "pass")
     return result
 
 

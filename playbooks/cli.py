@@ -63,7 +63,7 @@ def run_verb(
         if code and stop_at_failure:
             break
     if as_json:
-        print_json({"verb": verb, "hosts": answers})
+        print_json({"verb": verb, "exit_code": code, "hosts": answers})
     return code
 
 

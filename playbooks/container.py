@@ -14,6 +14,7 @@ from roles.container.network import wait_for_address
 from roles.container.node import NodeFacts
 from roles.container.plan import plan
 from roles.container.preflight import preflight
+from roles.container.steps import Attach, Resize, Restart
 from roles.step import Step
 
 _USUAL_KEYS = ("id_ed25519", "id_ecdsa", "id_rsa")
@@ -44,7 +45,8 @@ def look(site: Site, *, adopt: bool) -> Outside:
     if want.net.ip == "dhcp" and have.running and site.host.ssh.host is None:
         site.learn_address(wait_for_address(site.pve, want))
     steps = tuple(plan(site.name, want, have, node, public_key(site) if have.missing else None, adopt=adopt))
-    ready = have.running
+    # A disk that is too small, a GPU or a mount that is not there yet: inside, it would look like a fault.
+    ready = have.running and not any(isinstance(step, Attach | Resize | Restart) for step in steps)
     if ready:
         get_in(site)
     return Outside(have, node, steps, ready)

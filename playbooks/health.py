@@ -1,6 +1,6 @@
 """invoke health: alive, the right model, and one completion that came back."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from rich.console import RenderableType
 
@@ -50,6 +50,7 @@ def run(site: Site) -> HealthOutcome:
             try:
                 answer = complete_sync(endpoint, load_prompts(limit=1)[0], max_tokens=8, timeout_s=60)
                 latency_s = answer.latency_s
+                seen = replace(seen, answers=True)
             except SpecrailError as error:
                 why = f"/health is 200, but a completion failed: {error.what}"
     return HealthOutcome(site.name, seen, why, latency_s)

@@ -31,6 +31,9 @@ from roles.step import Step, nothing
 
 _RELEASE = "RELEASE"
 
+_RELEASE_BYTES = 268_435_456
+"""Free space that a release needs with its compile cache and what the engine logs while it is judged."""
+
 
 class Flags(Protocol):
     """What a caller may have decided already."""
@@ -110,6 +113,8 @@ def plan_inside(site: Site, seen: Survey, flags: Flags) -> Inside:
     if install:
         steps.append(Step("server", "render", f"write control.sh{' and the systemd unit' if files.unit else ''}"))
     steps.append(release_step)
+    if any(step.changes for step in steps):
+        _disk_has_room(site, seen)
     return Inside(
         resolution=resolution,
         engine=engine,
@@ -177,6 +182,20 @@ def _port_is_free(site: Site, seen: Survey, manifest: Manifest | None) -> None:
         )
 
 
+def _disk_has_room(site: Site, seen: Survey) -> None:
+    free, base, ctid = seen.release.free_bytes, site.layout.base, site.host.container.ctid
+    if free is not None and free < _RELEASE_BYTES:
+        raise PreflightError(
+            f"the disk is full: {free / 1e6:.0f} MB are free below {base}, a release needs {_RELEASE_BYTES / 1e6:.0f} MB",
+            where=["release"],
+            why=["What it needs: its files, the engine's compile cache, and the log of its trial."],
+            tries=[
+                f"du -xsh {base}/* {site.layout.logs}   (on the host) shows what takes the room",
+                f"pct resize {ctid} rootfs +20G   (on the node), and container.rootfs_gib to match",
+            ],
+        )
+
+
 def _release_step(site: Site, seen: Survey, want: Wanted, running: Release | None) -> Step:
     release = seen.release
     manifest = running.manifest if running else None
@@ -212,13 +231,18 @@ def _differences(
         "drafter": dict(want.drafter or {}),
         "environment": _told(want.environment),
     }
-    yield from diff(old, new)
+    for what, before, after in diff(old, new):
+        yield (what, _short(before), _short(after)) if what.endswith("sha256") else (what, before, after)
     gone = [word for word in manifest.argv if word not in want.argv]
     come = [word for word in want.argv if word not in manifest.argv]
     if gone or come:
         yield ("serve", " ".join(gone) or None, " ".join(come) or None)
     if not secrets_same and manifest.environment == want.environment:
         yield ("server.env", "secrets as they were", "secrets as they are now")
+
+
+def _short(digest: str | None) -> str | None:
+    return digest and digest.strip('"')[:12]
 
 
 def _told(environment: Mapping[str, str]) -> dict[str, str]:

@@ -19,7 +19,13 @@ def show(hosts: Sequence[str], inventory: str | None, *, as_json: bool) -> int:
     except SpecrailError as error:
         return report(error, err, as_json=as_json, verb="inventory.show")
     if as_json:
-        print_json({"verb": "inventory.show", "hosts": [dict(showing.as_json(resolved)) for resolved in selected]})
+        print_json(
+            {
+                "verb": "inventory.show",
+                "exit_code": 0,
+                "hosts": [dict(showing.as_json(resolved)) for resolved in selected],
+            }
+        )
     for resolved in selected if not as_json else ():
         sys.stdout.write(f"# {resolved.name} on {resolved.node_name}\n{showing.as_yaml(resolved)}")
     return 0
@@ -38,7 +44,9 @@ def check(inventory: str | None, *, as_json: bool) -> int:
     except SpecrailError as error:
         return report(error, err, as_json=as_json, verb="inventory.check")
     if as_json:
-        print_json({"verb": "inventory.check", "hosts": sorted(found.hosts), "groups": sorted(found.groups)})
+        print_json(
+            {"verb": "inventory.check", "exit_code": 0, "hosts": sorted(found.hosts), "groups": sorted(found.groups)}
+        )
     else:
         sys.stdout.write(f"{len(found.hosts)} hosts, {len(found.groups)} groups: nothing is wrong\n")
     return 0

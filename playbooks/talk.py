@@ -18,14 +18,15 @@ class Progress:
     def __init__(self, show: Callable[[str], None]) -> None:
         self._show = show
         self.result: str | None = None
+        self.good = True
 
     def say(self, text: str) -> None:
         """How far it is, in a few words."""
         self._show(text)
 
-    def done(self, text: str) -> None:
-        """What came of it; printed when the work ends."""
-        self.result = text
+    def done(self, text: str, *, good: bool = True) -> None:
+        """What came of it; printed when the work ends. good: whether that is what was hoped for."""
+        self.result, self.good = text, good
 
 
 class Talk:
@@ -74,7 +75,7 @@ class Talk:
     def work(self, role: str, text: str) -> Iterator[Progress]:
         """Show that something goes on, and for how long; one line when it is over."""
         began = time.monotonic()
-        live = self._console.is_terminal and not self._quiet
+        live = self._console.file.isatty() and not self._quiet
         status = self._console.status(f"{role}: {text}") if live else contextlib.nullcontext()
         last: list[str] = []
 
@@ -93,7 +94,8 @@ class Talk:
             except BaseException:
                 self._print(Text(f"  x {role:<10} {self._redact(text)}{_took(began)}", style="red"))
                 raise
-        self._print(Text(f"  * {role:<10} {self._redact(progress.result or text)}{_took(began)}", style="green"))
+        mark, style = ("*", "green") if progress.good else ("!", "red")
+        self._print(Text(f"  {mark} {role:<10} {self._redact(progress.result or text)}{_took(began)}", style=style))
 
     def _print(self, text: Text) -> None:
         if not self._quiet:
