@@ -222,7 +222,7 @@ def logs(
     """
     from playbooks import logs as playbook
 
-    options = playbook.Options(lines=lines, follow=follow, operation=operation)
+    options = playbook.Options(lines=lines, follow=follow, operation=operation, as_json=json)
     _run("logs", lambda site: playbook.run(site, options), host, inventory, json)
 
 
@@ -235,6 +235,76 @@ def destroy(_: Context, host: list[str], yes: bool = False, inventory: str | Non
     from playbooks import destroy as playbook
 
     _run("destroy", lambda site: playbook.run(site, yes=yes), host, inventory, json)
+
+
+FILES = {
+    "target": "the target's folder or config.json",
+    "tokenizer": "a folder with the target's tokenizer, where it is another",
+    "tokens": "speculative tokens a round that will be asked",
+    "repository": "where the weights come from (z-lab/Qwen3.6-27B-DFlash): known drafters are compared with the table",
+    "revision": "the repository's commit",
+}
+
+
+@task(
+    name="check",
+    default=True,
+    positional=["path"],
+    optional=["path"],
+    iterable=["host"],
+    help={
+        **COMMON,
+        **FILES,
+        "path": "a drafter's folder or config.json on this machine, instead of a host's",
+        "engine": "version of the engine that will run it (0.33.0); of a host, what is built there",
+        "launch": "JSON, or a file with it: what --speculative-config gets",
+        "method": "dflash, eagle3, mtp ...; default: what the config says",
+        "drafter-config": "JSON file instead of PATH's config, or merged over the host's",
+        "sarif": "print findings as SARIF on stdout",
+    },
+)
+def drafter_check(
+    _: Context,
+    host: list[str],
+    path: str = "",
+    target: str | None = None,
+    engine: str | None = None,
+    tokens: str | None = None,
+    repository: str | None = None,
+    revision: str | None = None,
+    tokenizer: str | None = None,
+    launch: str | None = None,
+    method: str | None = None,
+    drafter_config: str | None = None,
+    inventory: str | None = None,
+    json: bool = False,
+    sarif: bool = False,
+) -> None:
+    """Check a drafter's config against its weights, its target and the engine, without a GPU; changes nothing.
+
+    Examples:
+      invoke drafter --host ct129
+      invoke drafter models/Qwen3.6-27B-DFlash --target models/Qwen3.6-27B --engine 0.33.0 --tokens 15
+      invoke drafter config.json --repository z-lab/Qwen3.6-27B-DFlash --json
+
+    Exit code 0 without errors (warnings may be left), 1 with errors, 2 wrong usage.
+    """
+    from playbooks import drafter as playbook
+
+    options = playbook.Options(
+        path=path or None,
+        target=target,
+        tokenizer=tokenizer,
+        launch=launch,
+        method=method,
+        engine=engine,
+        tokens=tokens,
+        drafter_config=drafter_config,
+        repository=repository,
+        revision=revision,
+    )
+    if code := playbook.run(host, inventory, options, as_json=json, as_sarif=sarif):
+        raise Exit(code=code)
 
 
 @task(name="show", iterable=["host"], help=COMMON)
@@ -279,5 +349,6 @@ def _lab() -> Collection:
 
 
 namespace = Collection(deploy, plan, bench, rollback, status, releases, health, logs, destroy)
+namespace.add_collection(Collection("drafter", drafter_check))
 namespace.add_collection(Collection("inventory", inventory_show, inventory_schema, inventory_check))
 namespace.add_collection(_lab(), name="lab")

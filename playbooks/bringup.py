@@ -279,7 +279,9 @@ def _went_back(
         error.why = (
             *error.why,
             f"Going back did not end well either: {second.what}",
-            f"The host goes back to {previous or 'nothing'} by itself when nobody confirms.",
+            f"{previous} is current again, but does not serve; the host starts it again and again."
+            if isinstance(second, ServerError | DeadlineExceeded)
+            else f"The host goes back to {previous or 'nothing'} by itself when nobody confirms.",
         )
         return error
     error.why = (*error.why, f"In service now: {back}.")

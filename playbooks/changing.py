@@ -45,7 +45,11 @@ class DeployOutcome:
         arrival = self.arrival
         return {
             "operation": self.operation,
-            "outcome": arrival.ending if arrival else "unchanged",
+            "outcome": arrival.ending
+            if arrival
+            else "changed"
+            if any(step.changes for step in self.steps)
+            else "unchanged",
             "release": self.release,
             "in_service": self.in_service,
             "steps": [step.as_json() for step in self.steps],

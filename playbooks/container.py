@@ -24,13 +24,15 @@ _USUAL_KEYS = ("id_ed25519", "id_ecdsa", "id_rsa")
 class Outside:
     """What the node says about the container, and what has to be done with it.
 
-    ready: it runs, and nothing has to be done before one can look inside
+    ready:    it runs: one can look inside
+    reshapes: the steps bring what is missed inside: a GPU, a mount, room on the disk
     """
 
     have: ContainerFacts
     node: NodeFacts
     steps: tuple[Step, ...]
     ready: bool
+    reshapes: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -45,11 +47,10 @@ def look(site: Site, *, adopt: bool) -> Outside:
     if want.net.ip == "dhcp" and have.running and site.host.ssh.host is None:
         site.learn_address(wait_for_address(site.pve, want))
     steps = tuple(plan(site.name, want, have, node, public_key(site) if have.missing else None, adopt=adopt))
-    # A disk that is too small, a GPU or a mount that is not there yet: inside, it would look like a fault.
-    ready = have.running and not any(isinstance(step, Attach | Resize | Restart) for step in steps)
-    if ready:
+    if have.running:
         get_in(site)
-    return Outside(have, node, steps, ready)
+    reshapes = any(isinstance(step, Attach | Resize | Restart) for step in steps)
+    return Outside(have, node, steps, have.running, reshapes)
 
 
 def apply(site: Site, outside: Outside) -> None:

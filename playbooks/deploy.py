@@ -1,20 +1,19 @@
 """invoke deploy: from what a host is to what its inventory says; only what passes the gate stays."""
 
-import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Literal
 
 from pydantic import JsonValue
 from rich.console import RenderableType
 
-from inventory.errors import ExitCode, SpecrailError, UsageError
+from inventory.errors import EngineError, ExitCode, PreflightError, SpecrailError, UsageError
 from playbooks import build, container
 from playbooks.bringup import bring_up, first_answer, health, start, stored_baseline
 from playbooks.changing import DeployOutcome, locked, record
+from playbooks.container import Outside
 from playbooks.desired import manifest_of, staging_of
-from playbooks.flags import whole_number
+from playbooks.flags import json_object, whole_number
 from playbooks.inside import Inside, plan_inside
 from playbooks.reach import wait_for_ssh
 from playbooks.site import Site
@@ -22,6 +21,8 @@ from playbooks.survey import Survey, gpu_record, release_facts, survey
 from roles.release import control, prune, stage
 from roles.server.health import wrong_model
 from roles.step import Step
+
+_RESTART = Step("server", "restart", "start the server again")
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def run(site: Site, options: Options) -> DeployOutcome | PlanOutcome:
     with site.talk.work("preflight", "look at the node, the container and the host") as work:
         outside = container.look(site, adopt=options.adopt)
         seen = survey(site) if outside.ready else None
-        inside = plan_inside(site, seen, options) if seen else None
+        inside = _foresee(site, outside, seen, options) if seen else None
         work.done("the node, the container and the host were asked; nothing is in the way")
     steps = (*outside.steps, *(inside.steps if inside else _outline(site)))
     notes = (*outside.notes, *(inside.notes if inside else ()))
@@ -80,17 +81,29 @@ def run(site: Site, options: Options) -> DeployOutcome | PlanOutcome:
     if options.dry_run:
         return PlanOutcome(site.name, steps, notes)
     if inside is not None and seen is not None and not any(step.changes for step in steps):
-        return _unchanged(site, seen, steps, notes)
+        return _nothing_to_do(site, seen, steps, notes)
     if not outside.ready:
         container.apply(site, outside)
         wait_for_ssh(site)
-        outside = replace(outside, steps=())
+        outside = replace(outside, steps=(), reshapes=False)
     with locked(site), record(site, None, tuple(step.summary for step in steps if step.changes)):
         container.apply(site, outside)
+        if outside.reshapes:
+            wait_for_ssh(site)
         if inside is None or seen is None or _moved_on(site, seen):
             seen = survey(site)
             inside = plan_inside(site, seen, options)
         return _carry_out(site, seen, inside, steps, notes)
+
+
+def _foresee(site: Site, outside: Outside, seen: Survey, options: Options) -> Inside | None:
+    """The plan for the inside; None where what is in its way may be what the container's own steps bring."""
+    try:
+        return plan_inside(site, seen, options)
+    except (PreflightError, EngineError):
+        if outside.reshapes:
+            return None
+        raise
 
 
 def _carry_out(
@@ -100,7 +113,8 @@ def _carry_out(
     if inside.install_control:
         control.install(site.shell, site.layout, inside.files)
     if inside.release_step.action == "nothing":
-        return _same(site, seen, steps, notes)
+        wrong = _why_it_does_not_serve(site)
+        return _start_again(site, seen, steps, notes, wrong) if wrong else _same(site, seen, steps, notes)
     want = replace(inside.wanted, engine={**inside.wanted.engine, "version": version})
     manifest = manifest_of(want, site.host, datetime.now(UTC), inside.forced)
     with site.talk.work("release", f"write {manifest.id}") as work:
@@ -113,37 +127,42 @@ def _carry_out(
     return DeployOutcome(site.name, site.operation, steps, manifest.id, arrival, notes=notes)
 
 
-def _unchanged(site: Site, seen: Survey, steps: tuple[Step, ...], notes: tuple[str, ...]) -> DeployOutcome:
-    """Nothing to do, unless the server that should serve does not: then it is started again."""
-    try:
-        now = health(site)
-        wrong = wrong_model(now, site.host.model.served_name) if now.serves else now.detail or "it does not answer"
-    except SpecrailError as error:
-        wrong = error.what
+def _nothing_to_do(site: Site, seen: Survey, steps: tuple[Step, ...], notes: tuple[str, ...]) -> DeployOutcome:
+    """Nothing, unless the server that should serve does not."""
+    wrong = _why_it_does_not_serve(site)
     if wrong is None:
         return _same(site, seen, steps, notes)
+    with locked(site), record(site, seen.release.current, (_RESTART.summary,)):
+        return _start_again(site, seen, steps, notes, wrong)
+
+
+def _why_it_does_not_serve(site: Site) -> str | None:
+    try:
+        now = health(site)
+    except SpecrailError as error:
+        return error.what
+    return wrong_model(now, site.host.model.served_name) if now.serves else now.detail or "it does not answer"
+
+
+def _start_again(
+    site: Site, seen: Survey, steps: tuple[Step, ...], notes: tuple[str, ...], wrong: str
+) -> DeployOutcome:
     site.talk.warn(f"the release is as wanted, but the server does not serve: {wrong}")
-    restart = Step("server", "restart", "start the server again")
-    with locked(site), record(site, seen.release.current, (restart.summary,)):
-        site.control.stop()
-        offset = site.control.log_end()
-        site.control.start()
-        started = start(site, offset)
-        with site.endpoint() as endpoint:
-            first_answer(site, endpoint, started)
-    return DeployOutcome(
-        site.name,
-        site.operation,
-        (*steps, restart),
-        seen.release.current,
-        words=f"{site.name}: {seen.release.current} was started again and answers",
-        notes=notes,
-    )
+    site.control.stop()
+    offset = site.control.log_end()
+    site.control.start()
+    started = start(site, offset)
+    with site.endpoint() as endpoint:
+        first_answer(site, endpoint, started)
+    current = seen.release.current
+    words = f"{site.name}: {current} was started again and answers"
+    return DeployOutcome(site.name, site.operation, (*steps, _RESTART), current, words=words, notes=notes)
 
 
 def _same(site: Site, seen: Survey, steps: tuple[Step, ...], notes: tuple[str, ...]) -> DeployOutcome:
     current = seen.release.current
-    words = f"{site.name}: nothing to do; {current} is promoted and serves {site.host.model.served_name}"
+    done = "done" if any(step.changes for step in steps) else "nothing to do"
+    words = f"{site.name}: {done}; {current} is promoted and serves {site.host.model.served_name}"
     return DeployOutcome(site.name, site.operation, steps, current, words=words, notes=notes)
 
 
@@ -187,22 +206,10 @@ def _changes(options: Options) -> dict[str, JsonValue]:
     elif tokens is not None:
         changes["drafter.tokens"] = tokens
     if options.drafter_config is not None:
-        changes["drafter.config"] = _config_file(options.drafter_config)
+        changes["drafter.config"] = json_object("drafter-config", options.drafter_config)
     if options.inconclusive is not None:
         changes["gate.inconclusive"] = _policy(options.inconclusive)
     return changes
-
-
-def _config_file(path: str) -> JsonValue:
-    try:
-        config: JsonValue = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"--drafter-config: {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise UsageError(f"--drafter-config: {path} is not JSON: {error}") from error
-    if not isinstance(config, dict):
-        raise UsageError(f"--drafter-config: {path} holds no JSON object")
-    return config
 
 
 def _policy(text: str) -> Literal["keep", "revert"]:

@@ -186,7 +186,7 @@ def _disk_has_room(site: Site, seen: Survey) -> None:
     free, base, ctid = seen.release.free_bytes, site.layout.base, site.host.container.ctid
     if free is not None and free < _RELEASE_BYTES:
         raise PreflightError(
-            f"the disk is full: {free / 1e6:.0f} MB are free below {base}, a release needs {_RELEASE_BYTES / 1e6:.0f} MB",
+            f"the disk is full: {free / 1e6:.0f} MB are free below {base}, a release needs {_RELEASE_BYTES / 1e6:.0f}",
             where=["release"],
             why=["What it needs: its files, the engine's compile cache, and the log of its trial."],
             tries=[

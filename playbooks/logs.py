@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from rich.console import RenderableType
 
-from inventory.errors import ExitCode
+from inventory.errors import ExitCode, UsageError
 from inventory.shell import command
 from playbooks.reach import get_in
 from playbooks.site import Site
@@ -21,6 +21,7 @@ class Options:
     lines: int = 50
     follow: bool = False
     operation: str | None = None
+    as_json: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,9 @@ class LogsOutcome:
 
 
 def run(site: Site, options: Options) -> LogsOutcome:
-    """Read; with `follow` until Ctrl-C."""
+    """Read; with `follow` until Ctrl-C. Raises UsageError."""
+    if options.follow and options.as_json:
+        raise UsageError("--follow prints lines as they come, which is no JSON document", tries=["leave out --json"])
     get_in(site)
     if options.operation is not None:
         entries = audit.parse(site.shell.run(audit.question(site.layout, 10_000)).stdout)
