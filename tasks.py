@@ -202,7 +202,7 @@ def health(_: Context, host: list[str], inventory: str | None = None, json: bool
     iterable=["host"],
     help={
         **COMMON,
-        "lines": "how many of the last lines",
+        "lines": "how many of the last lines (default: 50)",
         "follow": "go on until Ctrl-C",
         "operation": "the audit's lines of one operation instead",
     },
@@ -210,7 +210,7 @@ def health(_: Context, host: list[str], inventory: str | None = None, json: bool
 def logs(
     _: Context,
     host: list[str],
-    lines: int = 50,
+    lines: str | None = None,
     follow: bool = False,
     operation: str | None = None,
     inventory: str | None = None,
@@ -237,6 +237,25 @@ def destroy(_: Context, host: list[str], yes: bool = False, inventory: str | Non
     _run("destroy", lambda site: playbook.run(site, yes=yes), host, inventory, json)
 
 
+def _word_after(verb: str, switches: set[str]) -> bool:
+    """Whether the command line gives `verb` a word of its own, that is no flag's value.
+
+    Invoke has positional arguments that are required and none that may be left out: `invoke drafter --host ct129` would
+    be told to give a PATH. So the argument is positional exactly when a word is there. switches: flags without a value.
+    """
+    words = iter(sys.argv[1:])
+    if not any(word in {verb, f"{verb}.check"} for word in words):
+        return False
+    for word in words:
+        if word in {"--host", "-h"} or word.startswith("--host="):
+            return False  # what follows then is another verb
+        if not word.startswith("-"):
+            return True
+        if word not in switches and "=" not in word:
+            next(words, None)
+    return False
+
+
 FILES = {
     "target": "the target's folder or config.json",
     "tokenizer": "a folder with the target's tokenizer, where it is another",
@@ -249,8 +268,7 @@ FILES = {
 @task(
     name="check",
     default=True,
-    positional=["path"],
-    optional=["path"],
+    positional=["path"] if _word_after("drafter", {"--json", "-j", "--sarif", "-s"}) else [],
     iterable=["host"],
     help={
         **COMMON,
@@ -266,7 +284,7 @@ FILES = {
 def drafter_check(
     _: Context,
     host: list[str],
-    path: str = "",
+    path: str | None = None,
     target: str | None = None,
     engine: str | None = None,
     tokens: str | None = None,
@@ -292,7 +310,7 @@ def drafter_check(
     from playbooks import drafter as playbook
 
     options = playbook.Options(
-        path=path or None,
+        path=path,
         target=target,
         tokenizer=tokenizer,
         launch=launch,

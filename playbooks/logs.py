@@ -7,10 +7,12 @@ from rich.console import RenderableType
 
 from inventory.errors import ExitCode, UsageError
 from inventory.shell import command
+from playbooks.flags import whole_number
 from playbooks.reach import get_in
 from playbooks.site import Site
 from roles.release import audit
 
+_LINES = 50
 _FOREVER_S = 10 * 365 * 86400
 
 
@@ -18,7 +20,7 @@ _FOREVER_S = 10 * 365 * 86400
 class Options:
     """Flags."""
 
-    lines: int = 50
+    lines: str | None = None
     follow: bool = False
     operation: str | None = None
     as_json: bool = False
@@ -44,12 +46,13 @@ def run(site: Site, options: Options) -> LogsOutcome:
     """Read; with `follow` until Ctrl-C. Raises UsageError."""
     if options.follow and options.as_json:
         raise UsageError("--follow prints lines as they come, which is no JSON document", tries=["leave out --json"])
+    lines = whole_number("lines", options.lines, least=0)
     get_in(site)
     if options.operation is not None:
         entries = audit.parse(site.shell.run(audit.question(site.layout, 10_000)).stdout)
         found = [entry for entry in entries if entry.get("operation") == options.operation]
         return LogsOutcome(tuple(" ".join(f"{key}={value}" for key, value in entry.items()) for entry in found))
-    tail = command("tail", "-n", str(max(0, options.lines)), *(["-F"] if options.follow else []), site.layout.log)
+    tail = command("tail", "-n", str(_LINES if lines is None else lines), *(["-F"] if options.follow else []), site.layout.log)
     if options.follow:
         site.if_interrupted = "the server runs on"
         site.shell.run(tail, timeout_s=_FOREVER_S, on_line=_print, check=False)
