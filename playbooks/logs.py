@@ -52,7 +52,8 @@ def run(site: Site, options: Options) -> LogsOutcome:
         entries = audit.parse(site.shell.run(audit.question(site.layout, 10_000)).stdout)
         found = [entry for entry in entries if entry.get("operation") == options.operation]
         return LogsOutcome(tuple(" ".join(f"{key}={value}" for key, value in entry.items()) for entry in found))
-    tail = command("tail", "-n", str(_LINES if lines is None else lines), *(["-F"] if options.follow else []), site.layout.log)
+    count = str(_LINES if lines is None else lines)
+    tail = command("tail", "-n", count, *(["-F"] if options.follow else []), site.layout.log)
     if options.follow:
         site.if_interrupted = "the server runs on"
         site.shell.run(tail, timeout_s=_FOREVER_S, on_line=_print, check=False)
