@@ -46,7 +46,9 @@ def _build(site: Site, inside: Inside) -> None:
             f"{site.layout.base}/jobs",
             timeout_s=site.host.engine.build_timeout_s,
             on_line=line,
-            on_wait=lambda seconds: work.say(f"{site.name} is out of reach for {seconds:.0f} s; the build goes on there"),
+            on_wait=lambda seconds: work.say(
+                f"{site.name} is out of reach for {seconds:.0f} s; the build goes on there"
+            ),
         )
         if not result.ok:
             raise explain("\n".join(result.tail), result.exit_status, title=title)
