@@ -1,47 +1,28 @@
-"""vLLM's statistics in a log: each SpecDecoding line becomes an exact window, or is thrown out with a reason."""
+"""Any engine's log, line by line: each line about speculation becomes a window, or is thrown out with a reason."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import pairwise
-from math import ceil, floor, fsum, isclose
+from dataclasses import dataclass, field
 
+from roles.acceptance import llamacpp, vllm_releases, vllm_spec, vllm_v0
+from roles.acceptance.bench_text import Block, is_figure
+from roles.acceptance.envelope import Line, unwrap
+from roles.acceptance.fragment import Fragment
+from roles.acceptance.metrics_text import Readings
+from roles.acceptance.series import Seen, Series
+from roles.acceptance.sglang import Ticks, is_without_speculation
+from roles.acceptance.sglang import is_line as is_sglang
+from roles.acceptance.silence import Silence
 from roles.acceptance.window import Window
 
-# Colour codes, whole, typed out ("ESC[1;36m"), or with the ESC byte lost in a copy ("[1;36m").
-_ANSI = re.compile(r"(?:\x1b|ESC)?\[[0-9;]{1,12}m")
-_PID = re.compile(r"\(\w[\w. =-]* pid=(\d{1,9})\)")
-
-# vLLM 0.8.5-0.33, metrics.py: this part is the same in all of them, also in a tail without its head. The rest is read
-# by names: the rate stands first up to 0.10.1 and last from 0.10.2, and the list of positions is itself full of commas.
-_COUNTS = re.compile(
-    r"Accepted: (?P<accepted>\d{1,15}) tokens, Drafted: (?P<drafted>\d{1,15}) tokens, "
-    r"Per-position acceptance rate: (?P<rates>(?:\d\.\d{3}|nan)(?:, (?:\d\.\d{3}|nan))*)(?P<rest>.*)$"
+_MOST_THROWN_OUT = 1000
+_MOST_FRAGMENTS = 10_000
+_METHOD = re.compile(
+    r"speculative_?config['\"]?[:=] ?(?:SpeculativeConfig\(|\{)[^}]{0,2000}?['\"]?method['\"]?[:=] ?'([\w-]{1,40})'"
 )
-_SPEC = re.compile(r"SpecDecoding metrics:|Accepted: \d+ tokens, Drafted:|Per-position acceptance rate:")
-_LENGTH = re.compile(r"Mean acceptance length: (\d{1,4}\.\d{2}|nan)")
-_RATE_FIRST = re.compile(r"SpecDecoding metrics: Draft acceptance rate: (\d{1,3}\.\d|nan)%")
-_RATE_LAST = re.compile(r"^, Avg Draft acceptance rate: (\d{1,3}\.\d|nan)%")
-_MORE_RATES = re.compile(r"^(?:, ?)?[\d.]|^,\s*$")
-
-_STATS = re.compile(
-    r"(?:Engine (?P<engine>\d{1,6}): |(?P<engines>\d{1,6}) Engines Aggregated: )?"
-    r"Avg prompt throughput: [\d.]+ tokens/s, Avg generation throughput: (?P<generation>\d{1,12}\.\d) tokens/s"
-)
-
-_SILENCERS = (
-    (
-        re.compile(r"disabling stats logging to avoid incomplete stats"),
-        "several API servers: vLLM logs no statistics with api-server-count > 1 (read /metrics instead)",
-    ),
-    (
-        re.compile(r"--disable-log-stats|'disable_log_stats': True"),
-        "statistics are off (--disable-log-stats): neither the log nor /metrics counts drafts",
-    ),
-    (re.compile(r"speculative_config=None"), "the engine runs without speculation (speculative_config=None)"),
-)
-_VLLM = re.compile(r"\b(?:INFO|WARNING|ERROR|DEBUG) \d\d-\d\d \d\d:\d\d:\d\d \[|vllm", re.IGNORECASE)
-_V0 = re.compile(r"Speculative metrics: Draft acceptance rate:")
+_UNEQUAL_METHODS = frozenset({"ngram", "ngram_gpu", "suffix"})
+_LAYERS = re.compile(r"Using (?:Eagle3 )?auxiliary layers from [\w ]{1,40}: (\([\d, ]{1,200}\))")
 
 
 @dataclass(frozen=True)
@@ -55,143 +36,230 @@ class ThrownOut:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a log says. windows and thrown_out are in the order of the lines.
+    """What a log says.
 
-    why_nothing: the reason for having no window, None when there is one.
+    seen:        windows with their times, in the order of the lines; in a very long log neighbours are added up
+    kept:        how many lines became a window
+    fragments:   figures that do not make a window
+    thrown_out:  lines that were not counted, at most 1000 of them; `reasons` counts all
+    why_nothing: the reason for having no window, None when there is one
+    engine:      "vLLM", "SGLang", "llama.cpp", or None
+    versions:    of vLLM, from its own words or its log calls' line numbers, in the order in which they ran
+    method:      of speculation, as the last start says; None when no start is in the log
+    layers:      the target's layers that feed the drafter, as the log says ("(2, 17, 32)")
     """
 
-    windows: tuple[Window, ...]
-    thrown_out: tuple[ThrownOut, ...]
-    why_nothing: str | None
+    seen: tuple[Seen, ...] = ()
+    kept: int = 0
+    fragments: tuple[Fragment, ...] = ()
+    thrown_out: tuple[ThrownOut, ...] = ()
+    reasons: Counter[str] = field(default_factory=Counter)
+    why_nothing: str | None = None
+    engine: str | None = None
+    versions: tuple[str, ...] = ()
+    method: str | None = None
+    layers: str | None = None
+    notes: tuple[str, ...] = ()
 
-
-@dataclass(frozen=True)
-class _Stats:
-    engine: str | None
-    generation_per_s: float
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """The windows alone."""
+        return tuple(one.window for one in self.seen)
 
 
 def read(lines: Iterable[bytes]) -> Reading:
-    """Read a log, line by line (b"...".splitlines(), or an open binary file). Any bytes will do; nothing raises.
-
-    Windows have source "log". Rounds are drafted/k, where k is the number of positions and all else on the line agrees
-    with it. The engine index comes from the stats line just before, of the same process. span_s is the time that the
-    tokens take at the stats line's generation throughput: the throughputs on the spec line itself include idle time.
-    """
-    windows: list[Window] = []
-    thrown_out: list[ThrownOut] = []
-    last_stats: dict[str, _Stats] = {}
-    stats_lines = 0
-    reasons: list[str] = []
-    of_vllm = any_line = False
+    """Read a log (b"...".splitlines(), or an open binary file). Any bytes will do; nothing raises."""
+    reader = LogReader()
     for number, raw in enumerate(lines, start=1):
-        line = _ANSI.sub("", raw.decode("utf-8", errors="replace")).rstrip("\r\n")
-        any_line = any_line or bool(line.strip())
-        process = match[1] if (match := _PID.search(line)) else ""
-        if stats := _STATS.search(line):
-            stats_lines += 1
-            last_stats[process] = _Stats(_index(stats["engine"]), float(stats["generation"]))
-        elif _SPEC.search(line):
-            window = _window(line, last_stats.pop(process, None))
-            if isinstance(window, Window):
-                windows.append(window)
+        reader.line(number, raw)
+    return reader.reading()
+
+
+class LogReader:
+    """Takes the lines of one log, or of several files of one server in their order; keeps only what it needs."""
+
+    def __init__(self) -> None:
+        self.series = Series()
+        self._fragments: list[Fragment] = []
+        self._thrown_out: list[ThrownOut] = []
+        self._reasons: Counter[str] = Counter()
+        self._silence = Silence()
+        self._engines: Counter[str] = Counter()
+        self._stats: dict[str, vllm_spec.Stats] = {}
+        self._origins: dict[str, int] = {}
+        self._versions: dict[str, None] = {}
+        self._said: str | None = None
+        self._method: str | None = None
+        self._layers: str | None = None
+        self._unequal = False
+        self._totals: dict[str, vllm_v0.Totals] = {}
+        self._generated: int | None = None
+        self._sglang = Ticks()
+        self._block = Block()
+        self._metrics = Readings()
+        self._same: Counter[tuple[str | None, Window]] = Counter()
+        self._last_same: tuple[str | None, Window] | None = None
+
+    def line(self, number: int, raw: bytes) -> None:
+        """Take one line; number is for messages."""
+        line = unwrap(raw)
+        text = line.text
+        if stats := vllm_spec.stats_of(text, line.at):
+            self._silence.stats_lines += 1
+            self._stats[line.process] = stats
+            self._origin(line)
+        elif vllm_v0.is_line(text):
+            self._v0(number, line)
+        elif vllm_spec.is_spec(text):
+            self._spec(number, line)
+        elif is_sglang(text):
+            self._engines["SGLang"] += 1
+            if why := self._sglang.line(number, text):
+                self._throw(number, text, why)
+        elif llamacpp.is_line(text):
+            self._llamacpp(number, raw.decode("utf-8", errors="replace") if "draft_n_accepted" in text else text)
+        elif is_figure(text):
+            if not self._block.fits(text):
+                self._end_block()
+            self._block.take(number, text)
+        elif not self._metrics.take(number, text):
+            self._setup(text)
+
+    def reading(self) -> Reading:
+        """All that was found so far."""
+        self._end_block()
+        notes = list(self._notes())
+        for found in self._sglang.results():
+            if isinstance(found, Fragment):
+                self._fragments.append(found)
             else:
-                thrown_out.append(ThrownOut(number, line[:400], window))
-        elif _V0.search(line):
-            thrown_out.append(ThrownOut(number, line[:400], "a line of the V0 engine: its counts are cumulative"))
+                self.series.add(Seen(found[2], found[0], found[1]))
+        self._sglang = Ticks()
+        if self._metrics:
+            self._engines["vLLM"] += 1
+            self._keep(self._metrics.number, self._metrics.result())
+            self._metrics = Readings()
+        versions = (*self._versions, *([self._said] if self._said and self._said not in self._versions else []))
+        return Reading(
+            seen=tuple(self.series),
+            kept=self.series.kept,
+            fragments=tuple(self._fragments),
+            thrown_out=tuple(self._thrown_out),
+            reasons=self._reasons,
+            why_nothing=None if self.series.kept else self._why_nothing(),
+            engine=self._engines.most_common(1)[0][0] if self._engines else None,
+            versions=versions,
+            method=self._method,
+            layers=self._layers,
+            notes=tuple(notes),
+        )
+
+    def _spec(self, number: int, line: Line) -> None:
+        self._engines["vLLM"] += 1
+        self._origin(line)
+        stats = self._stats.pop(line.process, None)
+        window = vllm_spec.window_of(line.text, line.at, stats, unequal=self._unequal)
+        if isinstance(window, str):
+            self._throw(number, line.text, window)
+            return
+        if window.k is not None and window.drafted < window.k * window.rounds:
+            self._unequal = True
+        self._twice(line.at, window)
+        span = self._span()
+        version = vllm_releases.as_text(span) if span else None
+        if version:
+            self._versions[version] = None
+        self.series.add(Seen(window, number, line.at, vllm_spec.since_last_s(line.text), version))
+
+    def _v0(self, number: int, line: Line) -> None:
+        self._engines["vLLM"] += 1
+        totals = vllm_v0.totals_of(line.text)
+        if totals is None:
+            self._throw(number, line.text, "the line is cut")
+            return
+        self._keep(number, vllm_v0.window_between(self._totals.get(line.process), totals), line)
+        self._totals[line.process] = totals
+
+    def _llamacpp(self, number: int, text: str) -> None:
+        self._engines["llama.cpp"] += 1
+        found = llamacpp.request_of(text, number, self._generated)
+        self._generated = None
+        self._keep(number, found, Line(text))
+
+    def _keep(self, number: int, found: Window | Fragment | str, line: Line | None = None) -> None:
+        if isinstance(found, str):
+            self._throw(number, line.text if line else "", found)
+        elif isinstance(found, Fragment):
+            if len(self._fragments) < _MOST_FRAGMENTS:
+                self._fragments.append(found)
         else:
-            of_vllm = of_vllm or _VLLM.search(line) is not None
-            reasons += [reason for pattern, reason in _SILENCERS if pattern.search(line) and reason not in reasons]
-    if windows:
-        return Reading(tuple(windows), tuple(thrown_out), None)
-    if thrown_out:
-        why = f"none of the {len(thrown_out)} lines about speculation can be counted: {thrown_out[0].reason}"
-    elif reasons:
-        why = "; ".join(reasons)
-    elif stats_lines:
-        why = f"{stats_lines} statistics lines and none about speculation: no drafts were made"
-    elif of_vllm:
-        why = "no statistics lines: nothing was served yet, or VLLM_LOGGING_LEVEL is above INFO"
-    else:
-        why = "no line of vLLM in it: is this the engine's log?" if any_line else "the log is empty"
-    return Reading((), tuple(thrown_out), why)
+            self.series.add(Seen(found, number, line.at if line else None))
 
+    def _throw(self, number: int, text: str, reason: str) -> None:
+        self._reasons[reason] += 1
+        if len(self._thrown_out) < _MOST_THROWN_OUT:
+            self._thrown_out.append(ThrownOut(number, text[:400], reason))
 
-def _index(engine: str | None) -> str | None:
-    """Three digits as the counters' label says it: "0" for "000"."""
-    return None if engine is None else str(int(engine))
+    def _end_block(self) -> None:
+        if self._block:
+            self._keep(self._block.number, self._block.window())
+        self._block = Block()
 
+    def _setup(self, text: str) -> None:
+        """Lines at a server's start say what it is."""
+        self._silence.line(text)
+        if version := vllm_releases.said_version(text):
+            self._said = version
+            self._origins.clear()
+            self._versions[version] = None
+        if "peculative" in text:
+            self._sglang.setup(text)
+            if found := _METHOD.search(text):
+                self._method = found[1]
+                self._unequal = found[1] in _UNEQUAL_METHODS
+        if "uxiliary layers" in text and (layers := _LAYERS.search(text)):
+            self._layers = layers[1]
+        if (generated := llamacpp.predicted(text)) is not None:
+            self._generated = generated
+        if "Decode batch" in text and is_without_speculation(text):
+            self._silence.without_speculation("SGLang")
 
-def _window(line: str, stats: _Stats | None) -> Window | str:
-    """The window of a spec line, or why it cannot be used."""
-    found = _COUNTS.search(line)
-    if found is None:
-        return "the line is cut"
-    rate_first, rate_last = _RATE_FIRST.search(line), _RATE_LAST.match(found["rest"])
-    if rate_first is None and rate_last is None:
-        return "the line is cut"  # only its closing rate tells that the list of positions is whole
-    if rate_first and not rate_last and _MORE_RATES.match(found["rest"]):
-        return "the line is cut inside the list of positions"
-    accepted, drafted = int(found["accepted"]), int(found["drafted"])
-    rates = found["rates"].split(", ")
-    if not drafted or "nan" in rates:
-        return "no token was drafted in this window"
-    k = len(rates)
-    rounds, left = divmod(drafted, k)
-    if left:
-        return f"{drafted} drafted tokens are not a multiple of {k} positions: drafts of unequal length, rounds unknown"
-    if broken := _disagreement(line, accepted, drafted, rounds, rate_first or rate_last):
-        return broken
-    counts, spread = _counts([float(rate) for rate in rates], rounds, accepted)
-    if counts is None:
-        return f"the positions do not add up to {accepted} accepted tokens in {rounds} rounds"
-    span_s = (accepted + rounds) / stats.generation_per_s if stats and stats.generation_per_s else None
-    return Window(
-        rounds=rounds,
-        accepted=accepted,
-        drafted=drafted,
-        per_position=counts,
-        k=k,
-        span_s=span_s,
-        engine=stats.engine if stats else None,
-        source="log",
-        doubts=(f"per-position counts are within {spread} rounds (the log prints three digits)",) if spread else (),
-    )
+    def _origin(self, line: Line) -> None:
+        if line.origin is None:
+            return
+        file, at = line.origin
+        if file in {"loggers.py", "metrics.py"}:
+            if self._origins.get(file, at) != at:
+                self._origins.clear()  # another engine goes on in the same log
+                self._said = None
+            self._origins[file] = at
 
+    def _span(self) -> vllm_releases.Span | None:
+        return (self._said, self._said) if self._said else vllm_releases.from_origins(self._origins)
 
-def _disagreement(line: str, accepted: int, drafted: int, rounds: int, rate: re.Match[str] | None) -> str | None:
-    """What on the line contradicts rounds = drafted/k, to the digits that are printed."""
-    mean = accepted / rounds
-    length = _LENGTH.search(line)
-    if length and length[1] != "nan":
-        # 0.8.5 prints the mean without the bonus token, 0.9 and later with it.
-        printed = float(length[1])
-        if not any(isclose(printed, value, rel_tol=0, abs_tol=0.00501) for value in (1 + mean, mean)):
-            return f"length {length[1]} is not 1 + {accepted}/{rounds}: drafts of unequal length, rounds unknown"
-    if rate and rate[1] != "nan" and not isclose(float(rate[1]), 100 * accepted / drafted, rel_tol=0, abs_tol=0.0501):
-        return f"acceptance rate {rate[1]} % is not {accepted}/{drafted}"
-    return None
+    def _twice(self, at: str | None, window: Window) -> None:
+        """Remember windows that come again at once with the same figures and the same time."""
+        this = (at, Window(window.rounds, window.accepted, window.drafted, window.per_position, window.k))
+        if at is not None and this == self._last_same:
+            self._same[this] += 1
+        self._last_same = this
 
+    def _notes(self) -> Iterable[str]:
+        for (at, window), more in self._same.most_common(3):
+            yield (
+                f"{more + 1} lines of {at} have the same figures ({window.accepted}/{window.drafted}): counted as "
+                f"{more + 1} windows (several engines or files); if one line was copied, it is one"
+            )
+        k, meaning = self._sglang.meaning()
+        if meaning:
+            which = "accepted/drafted (SGLang 0.5.11 and later)" if meaning == "new" else "length/(k+1) (up to 0.5.10)"
+            yield f"SGLang's accept rate is read as {which}, k={k or 'unknown'}"
 
-def _counts(rates: list[float], rounds: int, accepted: int) -> tuple[tuple[int, ...] | None, int]:
-    """Rounds in which each position was accepted, and by how many each may be off. None when they cannot add up.
-
-    A rate has three digits, so below 1000 rounds only one count fits it. Above, the nearest counts are moved inside
-    what the digits allow until their sum is the exact one.
-    """
-    if any(later > earlier for earlier, later in pairwise(rates)) or rates[0] > 1:
-        return None, 0
-    if abs(fsum(rates) - accepted / rounds) > 0.00051 * len(rates):
-        return None, 0
-    lows = [max(0, ceil((rate - 0.000501) * rounds)) for rate in rates]
-    highs = [min(rounds, floor((rate + 0.000501) * rounds)) for rate in rates]
-    counts = [min(max(round(rate * rounds), low), high) for rate, low, high in zip(rates, lows, highs, strict=True)]
-    missing = accepted - sum(counts)
-    order = range(len(counts)) if missing > 0 else reversed(range(len(counts)))  # keeps the counts non-increasing
-    for i in order:
-        room = (highs[i] if missing > 0 else lows[i]) - counts[i]
-        move = min(missing, room) if missing > 0 else max(missing, room)
-        counts[i] += move
-        missing -= move
-    spread = max(high - low for low, high in zip(lows, highs, strict=True))
-    return (tuple(counts) if not missing else None), spread
+    def _why_nothing(self) -> str:
+        if self._fragments:
+            said = list(dict.fromkeys(fragment.said for fragment in self._fragments))
+            return f"{len(self._fragments)} lines say too little to be counted: {said[0]}"
+        if self._reasons:
+            first = next(iter(self._reasons))
+            return f"none of the {self._reasons.total()} lines about speculation can be counted: {first}"
+        return self._silence.why()

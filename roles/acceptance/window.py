@@ -23,6 +23,7 @@ class Window:
     per_position: rounds in which position i was accepted, i from 0; () when the source does not say
     k:            speculative tokens a round; None when it is not known
     generated:    tokens that the engine counted as generated, of all requests; None when the source does not say
+    emitted:      tokens of these rounds, bonus included, where accepted does not tell (vLLM's V0 counts it its own way)
     span_s:       how long the engine decoded, seconds
     engine:       data-parallel engine index as vLLM labels it ("0"); None for all of them
     doubts:       why a number may be less exact than it looks, in words
@@ -38,10 +39,13 @@ class Window:
     engine: str | None = None
     source: Source = "counters"
     doubts: tuple[str, ...] = ()
+    emitted: int | None = None
 
     @property
     def acceptance_length(self) -> float | None:
         """Mean tokens emitted a round, bonus included; None without rounds."""
+        if self.emitted is not None and self.rounds:
+            return self.emitted / self.rounds
         return 1 + self.accepted / self.rounds if self.rounds else None
 
     @property
@@ -165,6 +169,7 @@ def pool(windows: Iterable[Window]) -> Window:
         engine=engines.pop() if len(engines) == 1 else None,
         source=max((window.source for window in given), key=_WORST_LAST.index, default="counters"),
         doubts=tuple(dict.fromkeys(doubts)),
+        emitted=_sum_if_all([window.emitted for window in given]),
     )
 
 
