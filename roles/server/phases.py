@@ -32,6 +32,7 @@ _PHASES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 
 _LAUNCH = re.compile(r"^specrail: launch release=(\S+)")
 _ENDED = re.compile(r"^specrail: ended status=(\S+)")
+_OBSTACLE = re.compile(r"^specrail: (port \d+ is held by .+)$")
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,14 @@ class Startup:
     launches: how often launch.sh ran since the activation; the second time means that the first run died
     ended: exit statuses of runs that are over, as the supervisor wrote them
     ready: whether the engine says that it serves (which is not yet health)
+    obstacle: what the host says is in the way of a start: then whoever answers may be somebody else
     """
 
     phase: str | None = None
     launches: int = 0
     ended: tuple[str, ...] = ()
     ready: bool = False
+    obstacle: str | None = None
 
     @property
     def died(self) -> bool:
@@ -58,6 +61,7 @@ class Startup:
 def read(lines: Iterable[str], so_far: Startup = Startup()) -> Startup:
     """Take more lines of the log into account. Lines may carry colours and any prefix."""
     phase, launches, ended, ready = so_far.phase, so_far.launches, so_far.ended, so_far.ready
+    obstacle = so_far.obstacle
     order = [name for name, _ in _PHASES]
     for raw in lines:
         line = _ANSI.sub("", raw)
@@ -66,9 +70,11 @@ def read(lines: Iterable[str], so_far: Startup = Startup()) -> Startup:
             phase, ready = "launch", False
         elif match := _ENDED.match(line):
             ended = (*ended, match.group(1))
+        elif match := _OBSTACLE.match(line):
+            obstacle = match.group(1)
         else:
             for name, pattern in _PHASES:
                 if pattern.search(line) and (phase is None or order.index(name) > order.index(phase)):
                     phase = name
             ready = ready or phase == "ready"
-    return Startup(phase=phase, launches=launches, ended=ended, ready=ready)
+    return Startup(phase=phase, launches=launches, ended=ended, ready=ready, obstacle=obstacle)

@@ -52,6 +52,12 @@ def wait_until_serving(
         if startup.phase and startup.phase != shown:
             shown = startup.phase
             on_phase(shown, clock() - began)
+        if startup.obstacle:
+            raise ServerError(
+                startup.obstacle,
+                why=["Two engines can share a port without an error; each would get half of the requests."],
+                tries=["ss -ltnp   (on the host) shows which process it is; end it"],
+            )
         if startup.died:
             raise explain(lines, fallback=_how_it_ended(startup), host=host)
         health = probe()

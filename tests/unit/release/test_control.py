@@ -1,6 +1,7 @@
 """control.sh, run for real by /bin/sh with the process supervisor."""
 
 import json
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -138,6 +139,29 @@ def test_a_deadline_that_passed_while_the_host_was_down_counts_at_the_next_start
     (host.base / "pending").write_text(text.replace(text.rpartition("deadline=")[2], "1\n"))
     host.control.start()
     assert eventually(lambda: host.facts().current == GOOD and host.facts().pending is None)
+
+
+@pytest.fixture
+def stranger() -> Iterator[subprocess.Popen[bytes]]:
+    """A process in a session of its own, whose id was the timer's before the machine was restarted."""
+    with subprocess.Popen(["sleep", "600"], start_new_session=True) as process:
+        yield process
+        process.kill()
+
+
+def test_after_a_restart_the_id_of_the_timer_may_be_anybodys(host: Host, stranger: subprocess.Popen[bytes]) -> None:
+    host.control.activate(GOOD, "n1", confirm_within_s=60, previous=None)
+    host.control.confirm("n1")
+    host.control.activate(NEXT, "n2", confirm_within_s=60, previous=GOOD)
+    host.control.stop()
+    host.shell.run(f"kill -- -$(cat {host.base}/run/timer.n2)")
+    (host.base / "run/timer.n2").write_text(f"{stranger.pid}\n")
+    host.control.start()
+    assert eventually(lambda: (host.base / "run/timer.n2").read_text().strip() not in {"", str(stranger.pid)})
+    host.shell.run(f"kill -- -$(cat {host.base}/run/timer.n2)")
+    (host.base / "run/timer.n2").write_text(f"{stranger.pid}\n")
+    host.control.confirm("n2")
+    assert stranger.poll() is None
 
 
 def test_an_unknown_release_changes_nothing(host: Host) -> None:

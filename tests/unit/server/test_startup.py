@@ -81,6 +81,14 @@ def test_a_stale_server_with_another_model_is_not_taken_for_ours() -> None:
         start([""], healths=[Health(alive=True, models=("llama",))])
 
 
+def test_a_port_that_somebody_else_holds_is_no_start_although_the_right_model_answers() -> None:
+    with pytest.raises(ServerError, match="port 8000 is held by a process that is not this service"):
+        start(
+            ["specrail: port 8000 is held by a process that is not this service\nspecrail: launch release=r\n"],
+            healths=[Health(alive=True, models=("qwen",))],
+        )
+
+
 def test_time_that_runs_out_says_how_far_it_came() -> None:
     with pytest.raises(DeadlineExceeded, match=r"within 100 s \(phase: weights\)"):
         start(["Loading safetensors checkpoint shards: 10%\n"], times=iter([0.0, 1.0, 50.0, 101.0]))
