@@ -110,7 +110,7 @@ class Target(Model):
 class Drafter(Model):
     """A speculative-decoding drafter."""
 
-    method: Literal["dflash", "eagle", "eagle3", "mtp", "draft_model", "ngram"] = "dflash"
+    method: Literal["dflash", "dspark", "eagle", "eagle3", "mlp_speculator", "mtp", "draft_model", "ngram"] = "dflash"
     """How tokens are drafted."""
     path: AbsolutePath | None = None
     """Folder on the host with the weights and, usually, a config.json. ngram and mtp need none."""

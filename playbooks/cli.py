@@ -27,13 +27,15 @@ def run_verb(
     inventory: str | None,
     as_json: bool,
     stop_at_failure: bool = True,
+    document: Callable[[list[dict[str, object]]], dict[str, object]] | None = None,
 ) -> int:
     """Do `action` for each host, one after the other. Returns the exit code.
 
     stdout gets the answers (or one JSON document), stderr the talk. A failure ends the row unless stop_at_failure is
-    false; the exit code is that of the first host that failed.
+    false; the exit code is that of the first host that failed. `document` makes another document than the usual one of
+    the hosts' answers.
     """
-    out, err = _console(sys.stdout), _console(sys.stderr)
+    out, err = plain_console(sys.stdout), plain_console(sys.stderr)
     answers: list[dict[str, object]] = []
     code = 0
     try:
@@ -63,7 +65,7 @@ def run_verb(
         if code and stop_at_failure:
             break
     if as_json:
-        print_json({"verb": verb, "exit_code": code, "hosts": answers})
+        print_json(document(answers) if document else {"verb": verb, "exit_code": code, "hosts": answers})
     return code
 
 
@@ -99,7 +101,8 @@ def _say(err: Console, text: str) -> None:
     err.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _console(stream: object) -> Console:
+def plain_console(stream: object) -> Console:
+    """A console that writes to a stream, and to a pipe without colours or a terminal's width."""
     # A pipe gets plain text of a fixed width, so that what is recorded does not depend on a terminal.
     terminal = bool(getattr(stream, "isatty", lambda: False)())
     return Console(file=stream, width=None if terminal else int(os.environ.get("COLUMNS", "120")))  # type: ignore[arg-type]

@@ -1,5 +1,10 @@
 """Values of flags: text from a command line, turned into what it must be, or refused in its own words."""
 
+import json
+from pathlib import Path
+
+from pydantic import JsonValue
+
 from inventory.errors import UsageError
 
 
@@ -14,3 +19,16 @@ def whole_number(flag: str, text: str | int | None, *, least: int = 1) -> int | 
     if number is None or number < least:
         raise UsageError(f"--{flag} wants a whole number of at least {least}, not {text!r}")
     return number
+
+
+def json_object(flag: str, path: str) -> dict[str, JsonValue]:
+    """The JSON object in a file that a flag names. Raises UsageError."""
+    try:
+        value: JsonValue = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"--{flag}: {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"--{flag}: {path} is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise UsageError(f"--{flag}: {path} holds no JSON object")
+    return value

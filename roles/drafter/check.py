@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from inventory.models import Drafter, Server
 from roles.drafter.engines import UNKNOWN, EngineTraits
-from roles.drafter.evidence import Evidence
+from roles.drafter.evidence import Evidence, Said
 from roles.drafter.finding import Finding
 from roles.drafter.header import Header
 from roles.drafter.rules import RULES
@@ -45,6 +45,8 @@ def check(
     *,
     added_tokens: Mapping[int, str] | None = None,
     server: Server | None = None,
+    tokens_said: Said = "yes",
+    gpus: tuple[str, ...] | None = None,
 ) -> Report:
     """Judge a drafter. Any JSON may stand in `config` and `target`: what is wrong is a finding, never an exception.
 
@@ -54,6 +56,8 @@ def check(
     engine:       traits(version, pull request) of the build that will run it
     added_tokens: the target tokenizer's added tokens, id -> text
     server:       how it will be served
+    tokens_said:  whether drafter.tokens was said at all
+    gpus:         names of the GPUs that it will run on; None when they are not known
     """
     if not isinstance(config, dict):
         config, broken = {}, config is not None or drafter.path is not None
@@ -67,6 +71,8 @@ def check(
         header=header,
         added_tokens=added_tokens,
         server=server,
+        tokens_said=tokens_said,
+        gpus=gpus,
     )
     if broken:
         return Report(findings=(_NO_CONFIG,), unknowable=())

@@ -19,6 +19,8 @@ class EngineTraits:
     dflash2:        knows DFlash2 drafters
     top_level_mask: reads mask_token_id outside dflash_config, whichever runner
     slides_evicted: known to lose the drafter's context in its sliding layers (0.26.0)
+    reserves:       for methods that draft in parallel, takes k - 1 tokens a sequence out of each step's budget
+    cpu:            a build for CPUs; on the published ones the V2 model runner has no Triton
     backends:       attention backends that can be non-causal, in capitals; a trailing * stands for any ending
     """
 
@@ -30,6 +32,8 @@ class EngineTraits:
     dflash2: bool | None = None
     top_level_mask: bool | None = None
     slides_evicted: bool | None = None
+    reserves: bool | None = None
+    cpu: bool | None = None
     backends: frozenset[str] | None = None
 
 
@@ -75,6 +79,8 @@ def _by_version(version: str | None) -> EngineTraits:
         dflash2=since(0, 28),
         top_level_mask=since(0, 28),
         slides_evicted=numbers[:2] == (0, 26) and not before_release,
+        reserves=since(0, 26),
+        cpu=re.search(r"[+.]cpu\b", found[4]) is not None,
         backends=_backends(since(0, 24), since(0, 25)),
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from inventory.models import Drafter, Server
 from roles.drafter import known
@@ -11,6 +12,9 @@ from roles.drafter.known import Family, KnownDrafter, Value
 from roles.drafter.target import TargetView
 from roles.drafter.view import View
 
+Said = Literal["yes", "no", "unknown"]
+"""Whether drafter.tokens was said, was left out of a launch that is known, or is not known at all."""
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -18,6 +22,8 @@ class Evidence:
 
     added_tokens: the target tokenizer's added tokens, id -> text
     server:       how it is served; None when only the files are judged
+    tokens_said:  whether drafter.tokens means anything
+    gpus:         names of the GPUs that it will run on
     """
 
     view: View
@@ -27,11 +33,25 @@ class Evidence:
     header: Header | None = None
     added_tokens: Mapping[int, str] | None = None
     server: Server | None = None
+    tokens_said: Said = "yes"
+    gpus: tuple[str, ...] | None = None
+
+    @property
+    def tokens(self) -> int | None:
+        """Speculative tokens that are asked for."""
+        return self.drafter.tokens if self.tokens_said == "yes" else None
 
     @property
     def revisions(self) -> tuple[KnownDrafter, ...]:
         """The published revisions that this drafter can be."""
         return known.drafters(self.drafter.repository, self.drafter.revision)
+
+    @property
+    def lookalikes(self) -> tuple[KnownDrafter, ...]:
+        """Where nobody said which drafter this is: the published ones that it can be by its sizes."""
+        if self.drafter.repository is not None or self.target is None:
+            return ()
+        return known.lookalikes(self.view, self.target.layers, self.target.hidden, self.target.vocab)
 
     @property
     def family(self) -> Family | None:
@@ -60,6 +80,11 @@ class Evidence:
     def settled(self, name: str) -> Value | None:
         """The value that a published revision gives a field of the table, when all that it can be agree."""
         values = {revision.fields.get(name) for revision in self.revisions}
+        return next(iter(values)) if len(values) == 1 else None
+
+    def likely(self, name: str) -> Value | None:
+        """The value that all published drafters which this can be give a field."""
+        values = {one.fields[name] for one in self.lookalikes if name in one.fields}
         return next(iter(values)) if len(values) == 1 else None
 
 

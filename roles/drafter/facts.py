@@ -11,18 +11,23 @@ from inventory.shell import command
 from roles.drafter import header as safetensors
 from roles.drafter.header import LIMIT_BYTES, Header
 
-_CONFIG_BYTES = 1_048_576
-_TOKENIZER_BYTES = 262_144
-_SHARDS = 16
+WHOLE_BYTES = 1_048_576
+"""Longest config that is read."""
 
-# name in the answer -> which folder, which file; read whole up to _CONFIG_BYTES
-_FILES = {
+TOKENIZER_BYTES = 262_144
+"""How much of a tokenizer.json is read: its added tokens stand first."""
+
+SHARDS = 16
+"""How many files of weights have their header read."""
+
+FILES = {
     "target/config.json": ("model", "config.json"),
     "target/generation_config.json": ("model", "generation_config.json"),
     "target/tokenizer_config.json": ("model", "tokenizer_config.json"),
     "drafter/config.json": ("drafter", "config.json"),
     "drafter/index": ("drafter", "model.safetensors.index.json"),
 }
+"""Name in the answer -> which folder, which file; read whole up to WHOLE_BYTES."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ def question(model_path: str, drafter_path: str | None) -> str:
     """What to ask. Weights are never read beyond their header, and no header beyond LIMIT_BYTES."""
     asks = "\n".join(
         f'whole {name} "${folder}/{file}"'
-        for name, (folder, file) in _FILES.items()
+        for name, (folder, file) in FILES.items()
         if folder == "model" or drafter_path
     )
     weights = "" if drafter_path is None else _WEIGHTS
@@ -56,13 +61,13 @@ def question(model_path: str, drafter_path: str | None) -> str:
 drafter={command(drafter_path or "")}
 packed() {{ base64 | tr -d '\\n'; }}
 whole() {{ # NAME FILE
-  [ -f "$2" ] && printf 'file %s %s\\n' "$1" "$(head -c {_CONFIG_BYTES} "$2" | packed)"
+  [ -f "$2" ] && printf 'file %s %s\\n' "$1" "$(head -c {WHOLE_BYTES} "$2" | packed)"
 }}
 {asks}
 # The added tokens stand before the vocabulary, which is long.
 tokenizer=$model/tokenizer.json
 [ -f "$tokenizer" ] && printf 'file target/tokenizer.json %s\\n' \\
-  "$(head -c {_TOKENIZER_BYTES} "$tokenizer" | sed '/^  "normalizer"/q' | packed)"
+  "$(head -c {TOKENIZER_BYTES} "$tokenizer" | sed '/^  "normalizer"/q' | packed)"
 {weights}:
 """
 
@@ -73,7 +78,7 @@ _WEIGHTS = f"""for file in "$drafter"/*; do
 done
 shards=0
 for file in "$drafter"/*.safetensors; do
-  [ -f "$file" ] && [ "$shards" -lt {_SHARDS} ] || continue
+  [ -f "$file" ] && [ "$shards" -lt {SHARDS} ] || continue
   shards=$((shards + 1))
   length=$(head -c 8 "$file" | od -An -tu8 | tr -d ' ')
   take=256
@@ -100,7 +105,7 @@ def parse(answer: str) -> DrafterFacts:
             heads[second] = content
         elif line.strip():
             unread.append(line[:80])
-    configs = {name: _object(name, texts, unread) for name in _FILES}
+    configs = {name: _object(name, texts, unread) for name in FILES}
     return DrafterFacts(
         target_config=configs["target/config.json"],
         target_generation=configs["target/generation_config.json"],

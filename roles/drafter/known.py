@@ -22,6 +22,12 @@ class KnownDrafter:
     fields: Mapping[str, Value]
     sources: tuple[str, ...]
 
+    @property
+    def generation(self) -> str:
+        """Which family of drafters it is of, by its name."""
+        name = self.repository.lower()
+        return next((one for one in ("dflash2", "dspark") if one in name), "dflash")
+
     def is_revision(self, revision: str | None) -> bool:
         """Whether it can be that revision; one that is not told can be any."""
         if self.revision is None or revision is None:
@@ -49,6 +55,19 @@ def drafters(repository: str | None, revision: str | None = None) -> tuple[Known
         return ()
     wanted = repository.lower()
     return tuple(known for known in _table()[0] if known.repository.lower() == wanted and known.is_revision(revision))
+
+
+def lookalikes(view: View, layers: int | None, hidden: int | None, vocab: int | None) -> tuple[KnownDrafter, ...]:
+    """The published drafters that a config can be, by the sizes of its target and the number of its own layers."""
+    have = {"num_hidden_layers": layers, "hidden_size": hidden, "vocab_size": vocab}
+    return tuple(
+        known
+        for known in _table()[0]
+        if {"num_hidden_layers", "hidden_size"} <= known.target.keys()
+        and all(have[name] == size for name, size in known.target.items() if name != "vocab_size" or vocab is not None)
+        and known.fields.get("num_hidden_layers", view.layers) == view.layers
+        and known.generation == view.generation
+    )
 
 
 def family(vocab_size: int | None) -> Family | None:

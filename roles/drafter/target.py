@@ -5,12 +5,17 @@ from dataclasses import dataclass
 
 from roles.drafter import values
 
+_MTP_LAYERS = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")
+
 
 @dataclass(frozen=True)
 class TargetView:
     """The fields of a target's config that a drafter must fit; None where they are not readable.
 
-    used_ids: token ids that the target's config gives a meaning: eos, pad, bos -> the name of that meaning
+    used_ids:   token ids that the target's config gives a meaning: eos, pad, bos -> the name of that meaning
+    mtp_layers: layers for multi-token prediction; 0 when the config names none
+    epsilon:    rms_norm_eps
+    quantised:  how, where its config says so
     """
 
     layers: int | None = None
@@ -18,6 +23,10 @@ class TargetView:
     vocab: int | None = None
     rope_theta: float | None = None
     used_ids: Mapping[int, str] | None = None
+    mtp_layers: int = 0
+    epsilon: float | None = None
+    quantised: str | None = None
+    architectures: tuple[str, ...] | None = None
 
 
 def target_view(config: Mapping[str, object] | None) -> TargetView | None:
@@ -38,4 +47,16 @@ def target_view(config: Mapping[str, object] | None) -> TargetView | None:
         vocab=values.integer(body, "vocab_size"),
         rope_theta=values.number(values.mapping(body.get("rope_parameters")), "rope_theta") if theta is None else theta,
         used_ids=used,
+        mtp_layers=next((count for key in _MTP_LAYERS if (count := values.integer(body, key))), 0),
+        epsilon=values.number(body, "rms_norm_eps"),
+        quantised=_quantised(config, body),
+        architectures=values.texts(config, "architectures"),
     )
+
+
+def _quantised(*places: Mapping[str, object]) -> str | None:
+    for place in places:
+        settings = place.get("quantization_config")
+        if isinstance(settings, dict) and settings:
+            return values.text(settings, "quant_method") or "quantization_config"
+    return None

@@ -1,6 +1,20 @@
 """Everything that is checked about a drafter, one rule each."""
 
-from roles.drafter.rules import attention, block, ids, launch, mask, published, shape, sizes, weights
+from roles.drafter.rules import (
+    attention,
+    block,
+    eagle,
+    ids,
+    launch,
+    mask,
+    mtp,
+    published,
+    shape,
+    sizes,
+    target,
+    tokens,
+    weights,
+)
 from roles.drafter.rules.rule import Rule
 
 RULES: tuple[Rule, ...] = (
@@ -10,7 +24,14 @@ RULES: tuple[Rule, ...] = (
     *ids.RULES,
     *attention.RULES,
     *block.RULES,
+    *tokens.RULES,
     *sizes.RULES,
+    *target.RULES,
+    *eagle.RULES,
+    *mtp.RULES,
     *weights.RULES,
     *launch.RULES,
 )
+
+LAUNCH_RULES = frozenset(one.id for one in (*launch.RULES, *tokens.RULES, *mtp.RULES))
+"""Rules that have something to say where there is no config, only what is passed to the engine."""

@@ -118,6 +118,26 @@ def old_runner(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
+@rule("engine-cpu", engines="CPU builds")
+def on_a_cpu(evidence: Evidence) -> Iterator[Finding]:
+    """On CPUs DFlash runs since 0.25, and mixed layers nowhere: they need Triton."""
+    engine = evidence.engine
+    if not engine.cpu or engine.dflash is False:
+        return
+    if engine.layer_types == "ignored":
+        yield error(
+            "drafter.method",
+            f"engine {engine.version} runs no DFlash on a CPU",
+            "engine.source: release:0.32.0   (0.25.0 and later do)",
+        )
+    elif evidence.view.mixed:
+        yield error(
+            "layer_types",
+            f"engine {engine.version} is a CPU build without Triton: it refuses sliding and full layers side by side",
+            "a drafter whose layers are all alike, or a GPU",
+        )
+
+
 @rule("engine-evicts-context", engines="0.26")
 def evicted(evidence: Evidence) -> Iterator[Finding]:
     """Engine 0.26.0 is reported to lose the context of a drafter's sliding layers."""
@@ -144,5 +164,6 @@ RULES = (
     ignored,
     refused,
     old_runner,
+    on_a_cpu,
     evicted,
 )

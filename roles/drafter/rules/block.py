@@ -1,10 +1,10 @@
-"""Rules about the block that a drafter was trained to draft, and the tokens that are asked of it."""
+"""Rules about the block that a drafter was trained to draft."""
 
 from collections.abc import Iterator
 
 from roles.drafter.evidence import Evidence
 from roles.drafter.finding import Finding
-from roles.drafter.rules.rule import WITH_WEIGHTS, error, rule
+from roles.drafter.rules.rule import error, rule
 from roles.drafter.values import boolean, integer
 
 
@@ -18,33 +18,6 @@ def said_twice(evidence: Evidence) -> Iterator[Finding]:
             f"{top} at top level, {inner} in dflash_config: engines differ in which one they read",
             "keep the one of the published config",
             evidence.settled("block_size"),
-        )
-
-
-@rule("tokens")
-def more_than_trained(evidence: Evidence) -> Iterator[Finding]:
-    """A block holds the anchor token and the drafted ones: one token fewer than its size can be drafted."""
-    block, tokens = evidence.view.block, evidence.drafter.tokens
-    anchor = 0 if evidence.view.generation == "dspark" else 1  # DSpark samples from the anchor's place as well
-    if block is not None and block > 0 and tokens > block - anchor:
-        yield error(
-            "drafter.tokens",
-            f"{tokens} are asked of a drafter that was trained on blocks of {block}: no engine refuses it",
-            f"drafter.tokens: {max(block - anchor, 1)}",
-            max(block - anchor, 1),
-        )
-
-
-@rule("tokens-predicted", methods=WITH_WEIGHTS)
-def more_than_predicted(evidence: Evidence) -> Iterator[Finding]:
-    """A speculator with n_predict heads drafts no more tokens than that."""
-    heads, tokens = integer(evidence.view.raw, "n_predict"), evidence.drafter.tokens
-    if heads is not None and heads > 0 and tokens > heads:
-        yield error(
-            "drafter.tokens",
-            f"{tokens} are asked of a drafter with n_predict {heads}",
-            f"drafter.tokens: {heads}",
-            heads,
         )
 
 
@@ -62,4 +35,4 @@ def samples_from_anchor(evidence: Evidence) -> Iterator[Finding]:
             )
 
 
-RULES = (said_twice, more_than_trained, more_than_predicted, samples_from_anchor)
+RULES = (said_twice, samples_from_anchor)

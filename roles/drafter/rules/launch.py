@@ -1,11 +1,13 @@
 """Rules about how a drafter is launched: options of --speculative-config, tensor parallelism, backends, batching."""
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterator, Mapping
 
 from roles.drafter.evidence import Evidence
 from roles.drafter.finding import Finding
-from roles.drafter.rules.rule import ALL, WITH_WEIGHTS, error, rule, warning
-from roles.drafter.values import integer, text
+from roles.drafter.rules.rule import ALL, WITH_WEIGHTS, error, info, rule, warning
+from roles.drafter.values import integer, integers, mapping, text
 
 _OURS = {"method": "drafter.method", "model": "drafter.path", "num_speculative_tokens": "drafter.tokens"}
 # SpeculativeConfig of vLLM 0.33.0 forbids every other key.
@@ -20,6 +22,10 @@ _KEYS = frozenset(
         *("index_share_for_mtp_iteration", "enable_adaptive_verification", "dspark_draft_topk", "xpress_topc"),
     )
 )
+_BATCHED, _SEQUENCES = 2048, 256  # vLLM's defaults on GPUs of less than 70 GiB
+_IN_PARALLEL = frozenset({"dflash", "dspark"})
+_COMPILATION = ("--compilation-config", "-cc", "-O")
+_ADA = re.compile(r"RTX 40\d\d|RTX \d{4} Ada|\bL4\b|\bL40S?\b")
 _KEY_FAMILIES = ("suffix_decoding_", "fly_")
 
 
@@ -86,29 +92,103 @@ def backend(evidence: Evidence) -> Iterator[Finding]:
 @rule("batched-tokens", methods=WITH_WEIGHTS)
 def token_budget(evidence: Evidence) -> Iterator[Finding]:
     """A step has room for every sequence's drafted tokens."""
-    if evidence.server is None:
+    if evidence.tokens is None:
         return
-    batched = _argument(evidence.server.args, "--max-num-batched-tokens")
-    sequences = _argument(evidence.server.args, "--max-num-seqs")
-    per_sequence = evidence.drafter.tokens + 1
-    if batched is not None and sequences is not None and batched < sequences * per_sequence:
+    args = evidence.server.args if evidence.server else ()
+    batched = _argument(args, "--max-num-batched-tokens")
+    sequences = _argument(args, "--max-num-seqs")
+    per_sequence = evidence.tokens + 1
+    reserves = evidence.engine.reserves and evidence.drafter.method in _IN_PARALLEL
+    left = (batched or _BATCHED) - (evidence.tokens - 1) * (sequences or _SEQUENCES)
+    if batched is not None and sequences is not None:
+        room, remedy = batched < sequences * per_sequence, _more_room(batched, sequences, per_sequence)
+        if left <= 0 and reserves:
+            yield error("server.args", _no_budget(evidence, left), remedy, sequences * per_sequence)
+        elif room:
+            yield warning(
+                "server.args",
+                f"--max-num-batched-tokens {batched} is less than {sequences} sequences x {per_sequence} tokens a step",
+                remedy,
+                sequences * per_sequence,
+            )
+    elif left <= 0 and reserves and evidence.server is not None:
         yield warning(
             "server.args",
-            f"--max-num-batched-tokens {batched} is less than {sequences} sequences x {per_sequence} tokens a step",
-            f"--max-num-batched-tokens {sequences * per_sequence}, or --max-num-seqs {max(batched // per_sequence, 1)}",
-            sequences * per_sequence,
+            f"{_no_budget(evidence, left)} where its defaults are {_BATCHED} tokens and {_SEQUENCES} sequences",
+            _more_room(batched or _BATCHED, sequences or _SEQUENCES, per_sequence),
+            (sequences or _SEQUENCES) * per_sequence,
         )
 
 
+@rule("capture-sizes", methods=WITH_WEIGHTS)
+def graphs_that_fit_no_batch(evidence: Evidence) -> Iterator[Finding]:
+    """A decode row is 1 + k tokens: full graphs are captured for multiples of that."""
+    config = _object(evidence.server.args, _COMPILATION) if evidence.server else {}
+    sizes = integers(config, "cudagraph_capture_sizes")
+    if not sizes or evidence.tokens is None:
+        return
+    row = evidence.tokens + 1
+    odd = [size for size in sizes if size % row]
+    if odd:
+        full = "FULL" in (text(config, "cudagraph_mode") or "").upper()
+        yield (error if full else warning)(
+            "compilation_config.cudagraph_capture_sizes",
+            f"{odd[:8]} are no multiples of {row} (1 + k): "
+            f"{'a batch is padded beyond its graph and the first requests fail' if full else 'they are never used'}",
+            f"multiples of {row}",
+            sorted({-(-size // row) * row for size in sizes}),
+        )
+
+
+@rule("fp8-cache", methods=WITH_WEIGHTS)
+def fp8_cache_on_ada(evidence: Evidence) -> Iterator[Finding]:
+    """FlashAttention takes no FP8 cache on Ada GPUs."""
+    args = evidence.server.args if evidence.server else ()
+    cache = text(evidence.drafter.options, "kv_cache_dtype") or _value(args, "--kv-cache-dtype") or ""
+    asked = text(evidence.drafter.options, "attention_backend") or _value(args, "--attention-backend")
+    ada = None if evidence.gpus is None else [name for name in evidence.gpus if _ADA.search(name)]
+    if not cache.startswith("fp8") or (asked or "FLASH_ATTN").upper() != "FLASH_ATTN" or ada == []:
+        return
+    yield (warning if ada else info)(
+        "drafter.options.attention_backend",
+        f"the KV cache is {cache[:20]}, and flash_attn takes none on {ada[0] if ada else 'Ada GPUs (RTX 40, L4, L40)'}",
+        "drafter.options: {attention_backend: FLASHINFER}   (engine 0.24.0 and later)",
+        "FLASHINFER",
+    )
+
+
+def _more_room(batched: int, sequences: int, per_sequence: int) -> str:
+    return f"--max-num-batched-tokens {sequences * per_sequence}, or --max-num-seqs {max(batched // per_sequence, 1)}"
+
+
+def _no_budget(evidence: Evidence, left: int) -> str:
+    return f"engine {evidence.engine.version} has {left} tokens left for a step with {evidence.tokens} drafted ones"
+
+
+def _object(args: tuple[str, ...], flags: tuple[str, ...]) -> Mapping[str, object]:
+    for flag in flags:
+        if (given := _value(args, flag)) is not None:
+            try:
+                return mapping(json.loads(given))
+            except (ValueError, RecursionError):
+                return {}
+    return {}
+
+
 def _argument(args: tuple[str, ...], flag: str) -> int | None:
-    """The number after a flag, in "--flag 8" and "--flag=8"; the last one counts."""
+    """The number after a flag."""
+    given = _value(args, flag)
+    return int(given) if given and given.isascii() and given.isdigit() and len(given) < 12 else None
+
+
+def _value(args: tuple[str, ...], flag: str) -> str | None:
+    """The word after a flag, in "--flag 8" and "--flag=8"; the last one counts."""
     found = None
     for index, word in enumerate(args):
         name, equals, value = word.partition("=")
         if name == flag:
-            given = value if equals else args[index + 1] if index + 1 < len(args) else ""
-            found = int(given) if given.isascii() and given.isdigit() and len(given) < 12 else None
+            found = value if equals else args[index + 1] if index + 1 < len(args) else None
     return found
 
 
-RULES = (options, tensor_parallel, backend, token_budget)
+RULES = (options, tensor_parallel, backend, token_budget, graphs_that_fit_no_batch, fp8_cache_on_ada)

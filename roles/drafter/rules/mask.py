@@ -46,8 +46,10 @@ def not_of_the_family(evidence: Evidence) -> Iterator[Finding]:
     if mask is None or family is None or mask in family.mask_token_ids or evidence.settled("mask_token_id") is not None:
         return
     published = " or ".join(str(one) for one in family.mask_token_ids)
-    expected = family.mask_token_ids[0] if len(family.mask_token_ids) == 1 else None
+    expected = family.mask_token_ids[0] if len(family.mask_token_ids) == 1 else evidence.likely("mask_token_id")
     remedy = f"every published drafter for {family.name} has {published}"
+    if expected is not None and len(family.mask_token_ids) > 1:
+        remedy += f", every one for a target of this size {expected}"
     if family.uses(mask):
         yield error(
             evidence.view.mask_field,

@@ -26,6 +26,33 @@ def unlike_the_published(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
+@rule("published-lookalike")
+def sliding_layers_lost(evidence: Evidence) -> Iterator[Finding]:
+    """Full layers everywhere, in a config that somebody wrote by hand for a target whose drafter slides."""
+    met = evidence.view.attention
+    if not met or "sliding_attention" in met or not _made_by_hand(evidence):
+        return
+    for one in evidence.lookalikes:
+        right = one.fields.get("layer_types")
+        if isinstance(right, tuple) and "sliding_attention" in right:
+            yield warning(
+                "layer_types",
+                f"{_short(met)} here, {_short(right)} in {one.repository}, which is for a target of this size",
+                f"if it is that one: {_remedy(one, 'layer_types', 'layer_types', right)}; with its repository named, "
+                "all of it is compared",
+                right,
+            )
+
+
+def _made_by_hand(evidence: Evidence) -> bool:
+    """Whether a field that all published drafters for such a target agree on is another one here."""
+    for name in ("mask_token_id", "target_layer_ids"):
+        likely, met = evidence.likely(name), value_of(evidence.view, name)
+        if likely is not None and met is not None and met != likely:
+            return True
+    return False
+
+
 @rule("published-target")
 def another_target(evidence: Evidence) -> Iterator[Finding]:
     """A published drafter serves the target that it was trained for."""
@@ -79,4 +106,4 @@ def _short(value: Value | None) -> str:
     return json.dumps(value)[:120]
 
 
-RULES = (unlike_the_published, another_target)
+RULES = (unlike_the_published, sliding_layers_lost, another_target)

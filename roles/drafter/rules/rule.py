@@ -7,7 +7,7 @@ from roles.drafter.evidence import Evidence
 from roles.drafter.finding import Finding, Severity
 
 DFLASH = frozenset({"dflash"})
-WITH_WEIGHTS = frozenset({"dflash", "eagle", "eagle3", "mtp", "draft_model"})
+WITH_WEIGHTS = frozenset({"dflash", "dspark", "eagle", "eagle3", "mlp_speculator", "mtp", "draft_model"})
 ALL = WITH_WEIGHTS | {"ngram"}
 
 Find = Callable[[Evidence], Iterator[Finding]]

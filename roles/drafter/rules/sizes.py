@@ -60,7 +60,7 @@ def layers_of_another_target(evidence: Evidence) -> Iterator[Finding]:
             )
 
 
-@rule("hidden-size")
+@rule("hidden-size", methods=frozenset({"dflash", "eagle", "eagle3"}))
 def another_width(evidence: Evidence) -> Iterator[Finding]:
     """A drafter without an embedding of its own is as wide as its target."""
     hidden, wide = evidence.view.size("hidden_size"), evidence.target.hidden if evidence.target else None

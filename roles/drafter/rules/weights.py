@@ -98,7 +98,7 @@ def names(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-@rule("weights-vocab")
+@rule("weights-vocab", methods=frozenset({"dflash", "eagle3"}))
 def vocabulary(evidence: Evidence) -> Iterator[Finding]:
     """A drafter with a smaller vocabulary brings its own head and the map to the target's."""
     header, size, rows = evidence.header, evidence.view.size("draft_vocab_size"), evidence.vocab

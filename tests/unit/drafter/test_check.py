@@ -27,6 +27,8 @@ def judge(case: dict[str, Any]) -> Report:
         traits(case["engine"]["version"], case["engine"]["pull_request"]),
         added_tokens={int(key): text for key, text in added.items()} if added else None,
         server=Server.model_validate(server) if server is not None else None,
+        tokens_said=case.get("tokens_said", "yes"),
+        gpus=tuple(case["gpus"]) if "gpus" in case else None,
     )
 
 
