@@ -147,7 +147,9 @@ def _judge(site: Site, seen: Survey, built: Provenance | None) -> Report | None:
         return None
     kind, _, number = host.engine.source.partition(":")
     version = built.version if built else number if kind == "release" else None
-    return assess(host.drafter, seen.drafter, traits(version, int(number) if kind == "pr" else None), host.server)
+    engine = traits(version, int(number) if kind == "pr" else None)
+    gpus = tuple(gpu.name for gpu in seen.gpu.gpus)
+    return assess(host.drafter, seen.drafter, engine, host.server, gpus=gpus or None)
 
 
 def _worth_a_note(report: Report, forced: tuple[str, ...]) -> Iterator[str]:

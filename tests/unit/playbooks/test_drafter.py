@@ -1,0 +1,84 @@
+"""`invoke drafter PATH` as a whole: what it prints in each form, and how it ends."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playbooks.drafter import Options, run
+
+CONFIGS = Path(__file__).parents[2] / "cases" / "drafter" / "configs"
+WRONG = Options(
+    path=str(CONFIGS / "bad-seeds-qwen3.6-27b.json"),
+    target=str(CONFIGS / "qwen3.6-27b.target.json"),
+    repository="z-lab/Qwen3.6-27B-DFlash",
+    engine="0.33.0",
+    tokens="7",
+)
+RIGHT = Options(path=str(CONFIGS / "qwen3-8b.json"), target=str(CONFIGS / "qwen3-8b.target.json"), tokens="7")
+
+
+def drafter(options: Options, *hosts: str, as_json: bool = False, as_sarif: bool = False) -> int:
+    return run(hosts, None, options, as_json=as_json, as_sarif=as_sarif)
+
+
+def test_errors_end_with_1_and_are_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert drafter(WRONG) == 1
+    said = capsys.readouterr().out
+    assert said.startswith(f"{WRONG.path}: 3 errors\nerror dflash_config.mask_token_id ")
+    assert "-> drafter.config: {dflash_config: {mask_token_id: 248070}}" in said
+
+
+def test_no_errors_end_with_0(capsys: pytest.CaptureFixture[str]) -> None:
+    assert drafter(RIGHT) == 0
+    assert "nothing is wrong" in capsys.readouterr().out
+
+
+def test_json_says_ok_findings_and_what_cannot_be_known(capsys: pytest.CaptureFixture[str]) -> None:
+    assert drafter(WRONG, as_json=True) == 1
+    written: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert written["ok"] is False
+    assert written["exit_code"] == 1
+    assert written["findings"][0].keys() >= {"rule", "severity", "field", "message", "remedy", "expected"}
+    assert {one["field"] for one in written["unknowable"]} >= {"rope_theta", "weights"}
+
+
+def test_sarif_has_the_path_as_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+    assert drafter(WRONG, as_sarif=True) == 1
+    (only,) = json.loads(capsys.readouterr().out)["runs"]
+    assert {one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in only["results"]} == {
+        WRONG.path
+    }
+
+
+def test_file_that_is_no_json_is_an_error_and_no_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "config.json").write_text("{")
+    assert drafter(Options(path=str(tmp_path))) == 1
+    assert "config-json" in capsys.readouterr().out
+
+
+def test_folder_without_a_config_is_refused_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert drafter(Options(path=str(tmp_path)), as_json=True) == 1
+    assert [one["rule"] for one in json.loads(capsys.readouterr().out)["findings"]] == ["config"]
+
+
+@pytest.mark.parametrize(
+    ("options", "hosts", "says"),
+    [
+        (Options(path="/nowhere"), (), "No such file"),
+        (Options(path=RIGHT.path), ("ct129",), "do not go together"),
+        (Options(launch="gone.json"), ("ct129",), "do not go together"),
+        (Options(path=RIGHT.path, tokens="many"), (), "whole number"),
+        (Options(path=RIGHT.path, drafter_config="gone.json"), (), "--drafter-config: gone.json"),
+    ],
+)
+def test_wrong_usage_ends_with_2(
+    options: Options, hosts: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert drafter(options, *hosts) == 2
+    assert says in " ".join(capsys.readouterr().err.split())
+
+
+def test_two_forms_of_one_answer_are_wrong_usage() -> None:
+    assert drafter(RIGHT, as_json=True, as_sarif=True) == 2
