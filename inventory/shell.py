@@ -19,7 +19,7 @@ def command(*argv: str) -> str:
 
 @dataclass(frozen=True)
 class Result:
-    """What a command left behind. stdout and stderr are decoded as UTF-8 with replacement characters, secrets redacted."""
+    """What a command left behind. stdout and stderr are UTF-8 with replacement characters, secrets redacted."""
 
     exit_status: int
     stdout: str

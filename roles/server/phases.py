@@ -8,6 +8,8 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 _COMPILING = r"for vLLM's torch\.compile|torch\.compile (?:took|takes)|Dynamo bytecode|Directly load (?:AOT|the) "
 
+_COMPILING = r"for vLLM's torch\.compile|torch\.compile (?:took|takes)|Dynamo bytecode|Directly load (?:AOT|the) "
+
 _PHASES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(pattern))
     for name, pattern in (
@@ -18,10 +20,7 @@ _PHASES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("weights", r"Loading weights|Loading safetensors|Loading \S*\s?checkpoint shards"),
         ("drafter", r"Loading drafter model"),
         ("weights loaded", r"Loading weights took|Model loading took"),
-        (
-            "compile",
-            r"for vLLM's torch\.compile|torch\.compile took|torch\.compile takes|Dynamo bytecode|Directly load (?:AOT|the) ",
-        ),
+        ("compile", _COMPILING),
         ("memory", r"Available KV cache memory|KV cache size"),
         ("graphs", r"Capturing CUDA graph|Graph capturing|Capturing model for"),
         ("warm-up", r"init engine \(profile"),
