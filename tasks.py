@@ -325,6 +325,52 @@ def drafter_check(
         raise Exit(code=code)
 
 
+@task(
+    name="infer",
+    positional=["path"],
+    help={
+        "path": "the drafter's folder, with its weights",
+        "target": FILES["target"],
+        "out": "file to write; without it the config goes to stdout",
+        "tokenizer": FILES["tokenizer"],
+        "drafter-config": "JSON file with what is known of the config; its values are kept",
+        "repository": FILES["repository"],
+        "revision": FILES["revision"],
+        "json": COMMON["json"],
+    },
+)
+def drafter_infer(
+    _: Context,
+    path: str,
+    target: str | None = None,
+    out: str | None = None,
+    tokenizer: str | None = None,
+    drafter_config: str | None = None,
+    repository: str | None = None,
+    revision: str | None = None,
+    json: bool = False,
+) -> None:
+    """Make a config for a drafter that lacks one: what its weights and its target tell, and what they do not.
+
+    Every value that was not read is marked in the config, under _specrail.
+
+    Example: invoke drafter.infer models/drafter --target models/Qwen3.6-27B --out config.json
+    """
+    from playbooks import drafter_infer as playbook
+
+    options = playbook.Options(
+        path=path,
+        target=target,
+        out=out,
+        tokenizer=tokenizer,
+        drafter_config=drafter_config,
+        repository=repository,
+        revision=revision,
+    )
+    if code := playbook.run(options, as_json=json):
+        raise Exit(code=code)
+
+
 @task(name="show", iterable=["host"], help=COMMON)
 def inventory_show(_: Context, host: list[str], inventory: str | None = None, json: bool = False) -> None:
     """Print what the inventory comes to for a host, and the file and line of every value. Secrets stay references.
@@ -367,6 +413,6 @@ def _lab() -> Collection:
 
 
 namespace = Collection(deploy, plan, bench, rollback, status, releases, health, logs, destroy)
-namespace.add_collection(Collection("drafter", drafter_check))
+namespace.add_collection(Collection("drafter", drafter_check, drafter_infer))
 namespace.add_collection(Collection("inventory", inventory_show, inventory_schema, inventory_check))
 namespace.add_collection(_lab(), name="lab")

@@ -88,7 +88,7 @@ _NO_CONFIG = Finding(
     severity="error",
     field="config.json",
     message="there is none, or it is no JSON object: the engine does not start",
-    remedy="drafter.config: the published config of the same revision",
+    remedy="drafter.config: the published config of the same revision, or what drafter.infer makes of the weights",
 )
 
 

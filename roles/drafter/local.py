@@ -1,7 +1,8 @@
 """A drafter and its target in folders of this machine, read as the same folders on a host would answer."""
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from inventory.errors import UsageError
@@ -30,6 +31,11 @@ def read(drafter: Path | None, target: Path | None = None, tokenizer: Path | Non
     except OSError as error:
         raise UsageError(f"{error.filename or drafter}: {error.strerror or error}") from error
     return facts.parse("".join(lines))
+
+
+def with_config(have: DrafterFacts, config: Mapping[str, object]) -> DrafterFacts:
+    """The same folders with another config for the drafter."""
+    return replace(have, drafter_config=config)
 
 
 def _configs(folder: str, path: Path | None) -> Iterator[str]:

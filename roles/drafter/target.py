@@ -16,6 +16,7 @@ class TargetView:
     mtp_layers: layers for multi-token prediction; 0 when the config names none
     epsilon:    rms_norm_eps
     quantised:  how, where its config says so
+    positions:  max_position_embeddings
     """
 
     layers: int | None = None
@@ -27,6 +28,7 @@ class TargetView:
     epsilon: float | None = None
     quantised: str | None = None
     architectures: tuple[str, ...] | None = None
+    positions: int | None = None
 
 
 def target_view(config: Mapping[str, object] | None) -> TargetView | None:
@@ -51,6 +53,7 @@ def target_view(config: Mapping[str, object] | None) -> TargetView | None:
         epsilon=values.number(body, "rms_norm_eps"),
         quantised=_quantised(config, body),
         architectures=values.texts(config, "architectures"),
+        positions=values.integer(body, "max_position_embeddings"),
     )
 
 

@@ -4,11 +4,9 @@ from collections.abc import Iterator
 
 from roles.drafter.evidence import Evidence
 from roles.drafter.finding import Finding
+from roles.drafter.mask_candidates import FREE_WORDS
 from roles.drafter.rules.rule import error, rule, warning
 from roles.drafter.values import integer
-
-# Tokens that a vocabulary keeps free, or that were made for this: drafters are trained with them.
-_FREE = ("mask", "reserved", "unused", "extra", "dummy", "placeholder")
 
 
 @rule("mask-missing")
@@ -75,7 +73,7 @@ def a_used_token(evidence: Evidence) -> Iterator[Finding]:
         return  # another rule knows more
     name = (evidence.added_tokens or {}).get(mask)
     meaning = (evidence.target.used_ids or {}).get(mask) if evidence.target else None
-    if name is not None and any(word in name.lower() for word in _FREE):
+    if name is not None and any(word in name.lower() for word in FREE_WORDS):
         return
     if name is not None or meaning is not None:
         yield warning(

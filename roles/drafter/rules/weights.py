@@ -1,14 +1,12 @@
 """Rules that compare the config with the shapes in the weights' header: what cannot be argued with."""
 
-import re
 from collections.abc import Iterator
 
 from roles.drafter.evidence import Evidence
 from roles.drafter.finding import Finding
-from roles.drafter.header import Header
 from roles.drafter.rules.rule import WITH_WEIGHTS, error, rule, warning
+from roles.drafter.shapes import generation, is_biased, is_plain, layer_numbers, plain, sizes
 
-_LAYER = re.compile(r"layers\.(\d{1,6})\.")
 _PER_LAYER = (
     *("input_layernorm", "post_attention_layernorm"),
     *("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"),
@@ -30,7 +28,7 @@ def broken_file(evidence: Evidence) -> Iterator[Finding]:
 @rule("weights-layers")
 def layers(evidence: Evidence) -> Iterator[Finding]:
     """num_hidden_layers is the number of layers in the weights."""
-    numbers = sorted(_layer_numbers(evidence.header))
+    numbers = sorted(layer_numbers(evidence.header))
     count = evidence.view.effective("num_hidden_layers")
     if not numbers:
         return
@@ -46,9 +44,9 @@ def layers(evidence: Evidence) -> Iterator[Finding]:
 def shapes(evidence: Evidence) -> Iterator[Finding]:
     """Sizes in the config are the sides of the tensors."""
     header, view = evidence.header, evidence.view
-    if header is None or not _is_plain(header):
+    if header is None or not is_plain(header):
         return
-    for key, actual in _sizes(header).items():
+    for key, actual in sizes(header).items():
         given = view.effective(key)
         if given is not None and given != actual:
             yield error(key, f"{given} here, {actual} in the weights", _TRUTH, actual)
@@ -58,9 +56,9 @@ def shapes(evidence: Evidence) -> Iterator[Finding]:
 def bias(evidence: Evidence) -> Iterator[Finding]:
     """attention_bias is true exactly when the weights have attention biases."""
     header = evidence.header
-    if header is None or not _is_plain(header):
+    if header is None or not is_plain(header):
         return
-    there = any(name.endswith("q_proj.bias") for name in header.tensors)
+    there = is_biased(header)
     said = evidence.view.body.get("attention_bias") is True
     if there != said:
         yield error(
@@ -75,18 +73,18 @@ def bias(evidence: Evidence) -> Iterator[Finding]:
 def names(evidence: Evidence) -> Iterator[Finding]:
     """The weights hold the tensors of a DFlash drafter, no more and no fewer."""
     header = evidence.header
-    if header is None or evidence.view.generation != "dflash" or not _is_plain(header):
+    if header is None or evidence.view.generation != "dflash" or not is_plain(header):
         return
-    have = {_plain(name) for name in header.tensors}
+    have = {plain(name) for name in header.tensors}
     wanted = {"fc.weight", "hidden_norm.weight", "norm.weight"} | {
-        f"layers.{number}.{part}.weight" for number in _layer_numbers(header) for part in _PER_LAYER
+        f"layers.{number}.{part}.weight" for number in layer_numbers(header) for part in _PER_LAYER
     }
     if lacking := sorted(wanted - have):
         yield error(
             "weights", f"{len(lacking)} tensors are missing: {', '.join(lacking[:3])}", "download the weights again"
         )
     foreign = sorted(name for name in have - wanted - _OPTIONAL if not name.endswith(".bias"))
-    if foreign and any(word in name for name in foreign for word in ("conv", "selector", "markov", "confidence_head")):
+    if foreign and generation(header) not in {None, "dflash"}:
         yield error(
             "architectures",
             f"the weights are of a DFlash2 or DSpark drafter ({foreign[0][:60]}), the config says DFlash",
@@ -104,7 +102,7 @@ def vocabulary(evidence: Evidence) -> Iterator[Finding]:
     header, size, rows = evidence.header, evidence.view.size("draft_vocab_size"), evidence.vocab
     if header is None or not header.tensors or size is None:
         return
-    shapes_by_name = {_plain(name): tensor.shape for name, tensor in header.tensors.items()}
+    shapes_by_name = {plain(name): tensor.shape for name, tensor in header.tensors.items()}
     head, table = shapes_by_name.get("lm_head.weight"), shapes_by_name.get("d2t")
     if head and head[0] != size:
         yield error("draft_vocab_size", f"{size} here, the head has {head[0]} rows", _TRUTH, head[0])
@@ -124,43 +122,6 @@ def dtype(evidence: Evidence) -> Iterator[Finding]:
     wanted = _TORCH_TYPES.get(said) if isinstance(said, str) else None
     if tensor is not None and wanted is not None and tensor.dtype != wanted:
         yield warning("torch_dtype", f"{said} here, {tensor.dtype} in the weights", "compare with the published config")
-
-
-def _plain(name: str) -> str:
-    return name.removeprefix("model.")
-
-
-def _layer_numbers(header: Header | None) -> set[int]:
-    if header is None:
-        return set()
-    found = (_LAYER.match(_plain(name)) for name in header.tensors)
-    return {int(match[1]) for match in found if match}
-
-
-def _is_plain(header: Header) -> bool:
-    """Whether the tensors are named as z-lab names them; fused and renamed variants are not judged by shape."""
-    have = {_plain(name) for name in header.tensors}
-    return "fc.weight" in have and "layers.0.self_attn.q_proj.weight" in have
-
-
-def _sizes(header: Header) -> dict[str, int]:
-    """Sizes that the shapes give away: PyTorch's linear layers are [out, in]."""
-    shapes_by_name = {_plain(name): tensor.shape for name, tensor in header.tensors.items()}
-
-    def side(name: str, axis: int) -> int | None:
-        shape = shapes_by_name.get(name, ())
-        return shape[axis] if axis < len(shape) else None
-
-    head = side("layers.0.self_attn.q_norm.weight", 0)
-    queries, keys = side("layers.0.self_attn.q_proj.weight", 0), side("layers.0.self_attn.k_proj.weight", 0)
-    sizes = {
-        "hidden_size": side("fc.weight", 0),
-        "intermediate_size": side("layers.0.mlp.gate_proj.weight", 0),
-        "head_dim": head,
-        "num_attention_heads": queries // head if head and queries else None,
-        "num_key_value_heads": keys // head if head and keys else None,
-    }
-    return {key: size for key, size in sizes.items() if size is not None}
 
 
 RULES = (broken_file, layers, shapes, bias, names, vocabulary, dtype)
