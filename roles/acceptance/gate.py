@@ -4,47 +4,19 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Literal
 
 from inventory.models import Gate
 from roles.acceptance.baseline import Baseline
 from roles.acceptance.conditions import Conditions, differences
-from roles.acceptance.counters import Counters, delta, read
 from roles.acceptance.diagnosis import Diagnosis, diagnose
+from roles.acceptance.session import Completion, P, Session
 from roles.acceptance.verdict import Verdict, decide
 from roles.acceptance.window import PromptWindow, pool
 
 _PROBE_TOKENS = 10  # so few that a collapse costs about eight rounds a look
 _PROBES = 7  # of at most nine rounds each: fewer than 60 when nothing at all is accepted
-_SETTLE_S = (0.02, 0.05, 0.1, 0.2, 0.4)  # vLLM counts an answer's last round a moment after it has sent it
 _LOOP = re.compile(r"(\S.{0,15}?)\1{19,}\s*$", re.DOTALL)
-
-
-class Prompt(Protocol):
-    """What the gate needs of a prompt: an id that stays the same from release to release."""
-
-    @property
-    def id(self) -> str:
-        """For pairing with the baseline."""
-
-
-class Completion(Protocol):
-    """What the gate needs of an answer."""
-
-    @property
-    def text(self) -> str:
-        """What is for the reader; may be empty while a model thinks."""
-
-    @property
-    def completion_tokens(self) -> int | None:
-        """As the server counts them; None when it does not say."""
-
-    @property
-    def finish_reason(self) -> str | None:
-        """ "stop", "length" ..."""
-
-
-P = TypeVar("P", bound=Prompt)
 
 
 @dataclass(frozen=True)
@@ -112,7 +84,7 @@ def run_gate(
     tokens each: a drafter that is plainly broken is recognised in fewer than 60 rounds, a good one in 2 or 3 prompts.
     Then the first policy.prompts with policy.max_tokens. Stops at a collapse, and at policy.timeout_s with what it has.
     """
-    session = _Session(send, scrape, clock, wait)
+    session = Session(send, scrape, clock, wait)
     started_s = clock()
     prompts = prompts[: policy.prompts]
     probes: list[PromptWindow] = []
@@ -157,46 +129,6 @@ def run_gate(
         probes=tuple(probes),
         elapsed_s=clock() - started_s,
     )
-
-
-class _Session(Generic[P]):
-    """One reading of the counters is the end of a prompt and the beginning of the next one."""
-
-    def __init__(
-        self,
-        send: Callable[[P, int], Completion],
-        scrape: Callable[[], str],
-        clock: Callable[[], float],
-        wait: Callable[[float], None],
-    ) -> None:
-        self._send = send
-        self._scrape = scrape
-        self._clock = clock
-        self._wait = wait
-        self._before = self._read()
-        self.answers: list[Completion] = []
-
-    def measure(self, prompt: P, max_tokens: int) -> PromptWindow:
-        answer = self._send(prompt, max_tokens)
-        self.answers.append(answer)
-        after = self._settled(answer.completion_tokens)
-        window = delta(self._before, after)
-        self._before = after
-        return PromptWindow(prompt.id, window, answer.completion_tokens)
-
-    def _settled(self, tokens: int | None) -> Counters:
-        """The counters once they hold the whole answer, or after about a second."""
-        after = self._read()
-        for pause_s in _SETTLE_S:
-            counted = delta(self._before, after).generated
-            if tokens is None or counted is None or counted >= tokens:
-                break
-            self._wait(pause_s)
-            after = self._read()
-        return after
-
-    def _read(self) -> Counters:
-        return read(self._scrape(), read_at_s=self._clock())
 
 
 def _remarks(answers: Sequence[Completion]) -> Iterator[str]:
