@@ -132,7 +132,7 @@ def complete_sync(
                 extra_body=extra_body,
             )
 
-    answer = result_of(once())
+    answer = result_of(once)
     if answer.error is not None:
         raise _as_error(endpoint, answer, answer.error)
     return answer
@@ -149,7 +149,7 @@ def get(endpoint: Endpoint, path: str, *, timeout_s: float = 10) -> tuple[int, s
             return response.status, (await response.read()).decode("utf-8", "replace")
 
     try:
-        return result_of(once())
+        return result_of(once)
     except (aiohttp.ClientError, OSError) as error:
         _, detail = _failure(error, timeout_s)
     # Not in the except block: the library's exception holds the request's headers, and a chained one would be shown.

@@ -1,7 +1,8 @@
 """Coroutines for callers that are not async: one event loop in a thread of its own, made once."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from functools import cache
 from threading import Thread
 from typing import Any, TypeVar
@@ -9,13 +10,14 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def result_of(coroutine: Coroutine[Any, Any, T]) -> T:
+def result_of(begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """What the coroutine returns or raises. A Ctrl-C cancels it and reaches the caller at once.
 
     Not asyncio.run: a Ctrl-C that meets it while it makes or closes its loop, which is a large part of a short request,
-    leaves a half-made loop that prints a traceback.
+    leaves a half-made loop that prints a traceback. No signal is delivered to another thread.
     """
-    future = asyncio.run_coroutine_threadsafe(coroutine, _loop())
+    loop = _loop()
+    future = asyncio.run_coroutine_threadsafe(begin(), loop)
     try:
         return future.result()
     except KeyboardInterrupt:
@@ -25,6 +27,12 @@ def result_of(coroutine: Coroutine[Any, Any, T]) -> T:
 
 @cache
 def _loop() -> asyncio.AbstractEventLoop:
-    loop = asyncio.new_event_loop()
-    Thread(target=loop.run_forever, name="specrail-http", daemon=True).start()
-    return loop
+    made: Future[asyncio.AbstractEventLoop] = Future()
+
+    def live() -> None:
+        loop = asyncio.new_event_loop()
+        made.set_result(loop)
+        loop.run_forever()
+
+    Thread(target=live, name="specrail-http", daemon=True).start()
+    return made.result()
