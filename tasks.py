@@ -152,6 +152,24 @@ def bench(
     _run("bench", lambda site: playbook.run(site, options), host, inventory, json)
 
 
+@task(
+    positional=[],
+    help={"json": COMMON["json"], "from": "JSON list of points that were measured, instead of a host: only arithmetic"},
+)
+def tune(_: Context, from_: str, json: bool = False) -> None:
+    """Find the number of speculative tokens that gives the most tok/s from as few measurements as possible.
+
+    FILE is a JSON list of {"speculative_tokens", "tok_s", "rounds", "accepted", "drafted", "per_position_rates",
+    "concurrency"}; what is not known is left out.
+
+    Example: invoke tune --from points.json --json
+    """
+    from playbooks import tune as playbook
+
+    if code := playbook.from_file(from_, as_json=json):
+        raise Exit(code=code)
+
+
 @task(iterable=["host"], help={**COMMON, "to": "release to go to (default: the last one before that passed its gate)"})
 def rollback(
     _: Context, host: list[str], to: str | None = None, inventory: str | None = None, json: bool = False
@@ -412,7 +430,7 @@ def _lab() -> Collection:
     return lab
 
 
-namespace = Collection(deploy, plan, bench, rollback, status, releases, health, logs, destroy)
+namespace = Collection(deploy, plan, bench, tune, rollback, status, releases, health, logs, destroy)
 namespace.add_collection(Collection("drafter", drafter_check, drafter_infer))
 namespace.add_collection(Collection("inventory", inventory_show, inventory_schema, inventory_check))
 namespace.add_collection(_lab(), name="lab")

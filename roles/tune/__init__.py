@@ -1,0 +1,1 @@
+"""How many speculative tokens pay: from a few measured points to the speed at every number of them."""

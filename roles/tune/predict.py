@@ -1,0 +1,192 @@
+"""From measured points at one concurrency to the speed at every k, and to those that are as good as the best."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from inventory.errors import UsageError
+from roles.tune.lengths import Floats, curve, draw, rates_at
+from roles.tune.points import Point
+from roles.tune.times import Unknowns, intercept, times
+
+NOISE = 0.015
+"""Relative standard deviation of a run's tok/s from one run to the next, where no k was measured twice."""
+FREE = 0.01
+"""A k is as good as the best when less than this share of the speed is lost with it, on average ..."""
+HARMLESS = 0.02
+"""... or when chance may decide between them and no more than this is lost."""
+_BY_CHANCE = 0.05
+_ASSUMED_ROUNDS = 200
+_DESIGN_EFFECT = 2.0  # rounds of one prompt are alike
+_DRAWS = 2000
+_SEED = 20260102
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What to expect at one k: tok/s of all streams together, with bounds that hold it 9 times in 10."""
+
+    speculative_tokens: int
+    tok_s: float
+    low: float
+    high: float
+    measured: bool
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The answer for one concurrency (None: not given).
+
+    best:    the smallest k of the plateau; 0 is without speculation
+    plateau: the k that cannot be told apart from the fastest, or lose nothing worth naming against it
+    cost:    seconds of a round are a_s + b_s * k
+    noise:   relative, of one run; None when it is assumed
+    rates:   acceptance per position at each measured k
+    """
+
+    concurrency: int | None
+    best: int
+    plateau: tuple[int, ...]
+    speeds: tuple[Speed, ...]
+    a_s: float
+    b_s: float
+    noise: float | None
+    points: tuple[Point, ...]
+    rates: Mapping[int, tuple[float, ...]]
+
+    def at(self, k: int) -> Speed:
+        """What to expect at one k of the curve."""
+        return self.speeds[k]
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What the points of one concurrency say: curves and speeds by rising k, the speed without speculation."""
+
+    sizes: tuple[int, ...]
+    timed: tuple[int, ...]
+    curves: Mapping[int, Floats]
+    rounds: Mapping[int, float]
+    speed: Mapping[int, float]
+    noise: float | None
+
+
+def predict(points: Sequence[Point], concurrency: int | None = None) -> Prediction:
+    """Predict all k from 0 to the largest that was measured. Raises UsageError when the points do not allow it."""
+    found = _measured(points)
+    streams = concurrency or 1
+    rng = np.random.default_rng(_SEED)
+    middle = _speeds(
+        found, streams, {k: found.curves[k][None, :] for k in found.sizes}, np.ones((1, 257)), Unknowns.middle()
+    )
+    curves = {k: draw(found.curves[k], found.rounds[k] / _DESIGN_EFFECT, _DRAWS, rng) for k in found.sizes}
+    noise = np.exp(rng.normal(0, found.noise or NOISE, (_DRAWS, 257)))
+    drawn = _speeds(found, streams, curves, noise, Unknowns.drawn(_DRAWS, rng))
+    low, high = np.percentile(drawn, [5, 95], axis=0)
+    speeds = tuple(
+        Speed(
+            k,
+            float(middle[0, k]),
+            float(min(low[k], middle[0, k])),
+            float(max(high[k], middle[0, k])),
+            k in found.speed,
+        )
+        for k in range(middle.shape[1])
+    )
+    plateau = _plateau(middle[0], drawn, found)
+    a, b = _line(found, streams)
+    rates = {k: tuple(map(float, found.curves[k])) for k in found.sizes}
+    return Prediction(concurrency, plateau[0], plateau, speeds, a, b, found.noise, tuple(points), rates)
+
+
+def _plateau(middle: Floats, drawn: Floats, found: _Measured) -> tuple[int, ...]:
+    """The k around the fastest that are as good. What is only guessed does not widen it.
+
+    Below the smallest k that was measured a k has to be clearly faster than that one, and then it stands for itself.
+    Speculation is not given up for a speed that was not measured.
+    """
+    fastest, lowest = int(np.argmax(middle)), found.timed[0]
+    if 0 < fastest < lowest and _as_good(drawn, fastest)[lowest]:
+        fastest = lowest
+    as_good = _as_good(drawn, fastest)
+    least = most = fastest
+    while least > lowest and as_good[least - 1]:
+        least -= 1
+    while most + 1 < len(middle) and as_good[most + 1]:
+        most += 1
+    off = (0,) if 0 in found.speed and fastest and as_good[0] else ()
+    return (*off, *range(least, most + 1))
+
+
+def _as_good(drawn: Floats, fastest: int) -> npt.NDArray[np.bool_]:
+    """For each k whether nothing is lost with it against the fastest, or too little to tell from chance."""
+    loss = (1 - drawn / drawn[:, [fastest]]).mean(axis=0)
+    by_chance = (drawn >= drawn[:, [fastest]]).mean(axis=0) >= _BY_CHANCE
+    return np.asarray((loss <= FREE) | (by_chance & (loss <= HARMLESS)))
+
+
+def _speeds(found: _Measured, streams: int, curves: Mapping[int, Floats], noise: Floats, unknown: Unknowns) -> Floats:
+    """tok/s of all streams at k = 0, 1, ..., (draws, 1 + largest k)."""
+    by_size = [curves[k] for k in found.sizes]
+    ks = range(1, found.sizes[-1] + 1)
+    lengths = np.stack([1 + rates_at(k, by_size, unknown.effect).sum(axis=1) for k in ks], axis=1)
+    measured = np.stack([streams * lengths[:, k - 1] / (found.speed[k] * noise[:, k]) for k in found.timed], axis=1)
+    plain = streams / (found.speed[0] * noise[:, 0]) if 0 in found.speed else None
+    speeds = streams * lengths / times(ks, found.timed, measured, plain, unknown)
+    if plain is None:
+        a, _ = intercept(found.timed, measured, None, unknown)
+        # Without a drafter a step is faster than a by what drafting costs.
+        plain = np.maximum(a, 0.2 * measured[:, 0]) / (1 + unknown.drafter)
+    return np.column_stack([streams / plain, speeds])
+
+
+def _line(found: _Measured, streams: int) -> tuple[float, float]:
+    lengths = {k: 1 + float(found.curves[k].sum()) for k in found.timed}
+    measured = np.array([[streams * lengths[k] / found.speed[k] for k in found.timed]])
+    plain = np.array([streams / found.speed[0]]) if 0 in found.speed else None
+    a, b = intercept(found.timed, measured, plain, Unknowns.middle())
+    return float(a[0]), float(b[0])
+
+
+def _measured(points: Sequence[Point]) -> _Measured:
+    by_size: defaultdict[int, list[Point]] = defaultdict(list)
+    for point in sorted(points, key=lambda point: -point.speculative_tokens):
+        by_size[point.speculative_tokens].append(point)
+    curves: dict[int, Floats] = {}
+    for needs_shape in (False, True):  # those that know their positions lend their shape to those that do not
+        longest = max(curves.values(), key=len, default=None)
+        for k, group in by_size.items():
+            if k and k not in curves and (needs_shape or any(point.per_position_rates for point in group)):
+                known = [(found, point) for point in group if (found := curve(point, longest)) is not None]
+                if not known and longest is not None and len(longest) >= k:
+                    curves[k] = longest[:k]  # it was timed only: it accepts what the longer one's first positions do
+                elif known:
+                    weights = [point.counted_rounds or _ASSUMED_ROUNDS for _, point in known]
+                    curves[k] = np.average([found for found, _ in known], axis=0, weights=weights)
+    if not curves:
+        raise UsageError(
+            "no point says how many tokens were accepted",
+            tries=["per_position_rates, or rounds and accepted, of at least one point that speculates"],
+        )
+    speeds = {
+        k: [point.tok_s for point in group if point.tok_s is not None]
+        for k, group in by_size.items()
+        if k == 0 or k in curves
+    }
+    speed = {k: float(np.mean(values)) for k, values in speeds.items() if values}
+    timed = tuple(sorted(k for k in speed if k))
+    if not timed:
+        raise UsageError("no point that speculates has tok_s, or says what it accepted")
+    sizes = tuple(sorted(curves))
+    rounds = {k: float(sum(point.counted_rounds or 0 for point in by_size[k]) or _ASSUMED_ROUNDS) for k in sizes}
+    return _Measured(sizes, timed, curves, rounds, speed, _noise([values for values in speeds.values() if values]))
+
+
+def _noise(speeds: Sequence[Sequence[float]]) -> float | None:
+    """Relative spread of runs at the same k; None when none was repeated. Two runs say little: never under 0.3 %."""
+    squares = [((value / np.mean(group) - 1) ** 2) for group in speeds if len(group) > 1 for value in group]
+    freedom = sum(len(group) - 1 for group in speeds)
+    return max(0.003, float(np.sqrt(sum(squares) / freedom))) if freedom else None
