@@ -84,7 +84,7 @@ def bring_up(
                 site.shell.write(
                     f"{site.layout.release(manifest.id)}/gate.json", json.dumps(gate.as_json()).encode(), mode=0o644
                 )
-                _remember(site, manifest, gate)
+                _remember(site, manifest, gate, started)
     except SpecrailError as error:
         raise _went_back(site, nonce, previous, before, error) from error
     outcome = gate.verdict.outcome if gate else "pass"
@@ -136,7 +136,7 @@ def first_answer(site: Site, endpoint: Endpoint, started: Started) -> str:
         try:
             answer = complete_sync(endpoint, prompt, max_tokens=16, timeout_s=_FIRST_ANSWER_S)
         except SpecrailError as error:
-            raise _explained(site, started, "the server is up, but its first completion failed", error) from error
+            raise explained(site, started, "the server is up, but its first completion failed", error) from error
         if not answer.completion_tokens and not answer.text:
             raise ServerError(
                 "the server answers its first completion with nothing", log=f"invoke logs --host {site.name}"
@@ -180,7 +180,7 @@ def measure(
                 method=str((manifest.drafter or {}).get("method") or "dflash"),
             )
         except (ServerError, UnreachableError) as error:
-            raise _explained(site, started, "the server failed while it was measured", error) from error
+            raise explained(site, started, "the server failed while it was measured", error) from error
         length = result.verdict.length
         counted = f", length {length.estimate:.2f}, {result.verdict.window.rounds} rounds" if length else ""
         work.done(f"{result.verdict.outcome}{counted}", good=result.verdict.outcome == "pass")
@@ -262,7 +262,7 @@ def health(site: Site) -> Health:
         return probe(_getter(endpoint))
 
 
-def _explained(site: Site, started: Started, what: str, error: SpecrailError) -> SpecrailError:
+def explained(site: Site, started: Started, what: str, error: SpecrailError) -> SpecrailError:
     """What a request failed of, as the engine's log tells it. Raises UnreachableError when it cannot be asked."""
     text, _ = site.control.watch(started.log_offset, 2)
     return explain([*started.log_lines[-50:], *text.splitlines()], fallback=f"{what} ({error.what})", host=site.name)
@@ -288,7 +288,7 @@ def _went_back(
     return error
 
 
-def _remember(site: Site, manifest: Manifest, gate: GateResult) -> None:
+def _remember(site: Site, manifest: Manifest, gate: GateResult, started: Started) -> None:
     window = gate.verdict.window
     site.history.add(
         Run(
@@ -297,6 +297,7 @@ def _remember(site: Site, manifest: Manifest, gate: GateResult) -> None:
             release=manifest.id,
             at=datetime.now(UTC),
             conditions=vars(gate.conditions),
+            summary={"start_s": round(started.seconds, 2)},
             counts={
                 "rounds": window.rounds,
                 "accepted": window.accepted,

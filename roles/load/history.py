@@ -52,7 +52,7 @@ class Run:
 
     at:         when it was measured, with a time zone
     conditions: what its numbers depend on ("k", "prompts", "engine" ...); None or left out is unknown
-    summary:    roles.load.summary.Summary as JSON; None for a gate that timed nothing
+    summary:    roles.load.summary.Summary as JSON; of a gate "start_s", how long the server took to start
     counts:     of the pooled window: "rounds", "accepted", "drafted", "per_position", "k"; None without speculation
     verdict:    of a gate: "pass", "fail" or "inconclusive"
     doubts:     roles.load.warnings.Doubt as JSON
