@@ -3,11 +3,14 @@
 Each verb loads its own playbook only: what it imports is part of the time that every command takes.
 """
 
+import functools
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from invoke import Collection, Context, Exit, task
+from invoke import Collection, Context, Exit, Task, task
+
+from playbooks.several import TakesSeveral
 
 if TYPE_CHECKING:
     from playbooks.outcome import Outcome
@@ -39,6 +42,24 @@ def _run(
         raise Exit(code=code)
 
 
+def _verb(**options: Any) -> Callable[[Callable[..., None]], Task[Any]]:
+    """A task whose Ctrl-C is told and ends with 130 also in the first second, while its playbook is being loaded."""
+
+    def made(body: Callable[..., None]) -> Task[Any]:
+        @functools.wraps(body)
+        def run(*words: Any, **flags: Any) -> None:
+            try:
+                body(*words, **flags)
+            except KeyboardInterrupt:
+                sys.stderr.write(f"{options.get('name', body.__name__)}: interrupted\n")
+                raise Exit(code=130) from None
+
+        made_of: Task[Any] = task(**options)(run)
+        return made_of
+
+    return made
+
+
 CHANGES = {
     "tokens": "speculative tokens a round, instead of the inventory's; 0 switches speculation off",
     "drafter-config": "JSON file merged over the drafter's config.json",
@@ -48,7 +69,7 @@ CHANGES = {
 }
 
 
-@task(
+@_verb(
     iterable=["host"],
     help={
         **COMMON,
@@ -93,7 +114,7 @@ def deploy(
     _run("plan" if dry_run else "deploy", lambda site: playbook.run(site, options), host, inventory, json)
 
 
-@task(iterable=["host"], help={**COMMON, **CHANGES})
+@_verb(iterable=["host"], help={**COMMON, **CHANGES})
 def plan(
     _: Context,
     host: list[str],
@@ -122,7 +143,7 @@ def plan(
     _run("plan", lambda site: playbook.run(site, options), host, inventory, json, stop_at_failure=False)
 
 
-@task(
+@_verb(
     iterable=["host"],
     help={
         **COMMON,
@@ -170,7 +191,7 @@ def tune(_: Context, from_: str, json: bool = False) -> None:
         raise Exit(code=code)
 
 
-@task(iterable=["host"], help={**COMMON, "to": "release to go to (default: the last one before that passed its gate)"})
+@_verb(iterable=["host"], help={**COMMON, "to": "release to go to (default: the last one before that passed its gate)"})
 def rollback(
     _: Context, host: list[str], to: str | None = None, inventory: str | None = None, json: bool = False
 ) -> None:
@@ -183,7 +204,7 @@ def rollback(
     _run("rollback", lambda site: playbook.run(site, to), host, inventory, json)
 
 
-@task(iterable=["host"], help=COMMON)
+@_verb(iterable=["host"], help=COMMON)
 def status(_: Context, host: list[str], inventory: str | None = None, json: bool = False) -> None:
     """Say what runs, what is promoted, whether it answers, and who is at work.
 
@@ -194,7 +215,7 @@ def status(_: Context, host: list[str], inventory: str | None = None, json: bool
     _run("status", playbook.run, host, inventory, json, stop_at_failure=False)
 
 
-@task(iterable=["host"], help=COMMON)
+@_verb(iterable=["host"], help=COMMON)
 def releases(_: Context, host: list[str], inventory: str | None = None, json: bool = False) -> None:
     """List the releases on a host with what their gates said.
 
@@ -205,7 +226,7 @@ def releases(_: Context, host: list[str], inventory: str | None = None, json: bo
     _run("releases", playbook.run, host, inventory, json, stop_at_failure=False)
 
 
-@task(iterable=["host"], help=COMMON)
+@_verb(iterable=["host"], help=COMMON)
 def health(_: Context, host: list[str], inventory: str | None = None, json: bool = False) -> None:
     """Ask the server for its models and for one real completion: /health alone says too little.
 
@@ -216,7 +237,7 @@ def health(_: Context, host: list[str], inventory: str | None = None, json: bool
     _run("health", playbook.run, host, inventory, json, stop_at_failure=False)
 
 
-@task(
+@_verb(
     iterable=["host"],
     help={
         **COMMON,
@@ -244,7 +265,47 @@ def logs(
     _run("logs", lambda site: playbook.run(site, options), host, inventory, json)
 
 
-@task(iterable=["host"], help={**COMMON, "yes": "do not ask"})
+@_verb(
+    klass=TakesSeveral,
+    iterable=["host"],
+    help={
+        **COMMON,
+        "log": "log files of one server, oldest first, plain or gzip; - is stdin; needs no inventory",
+        "compare": "two of: a log, a gate.json, a release (with --host); the first is the baseline",
+        "since": "only the last hours (2h, 1d), or from a time on the log's clock (05-09 12:00)",
+        "seconds": "count the server's own counters for so long, instead of reading its log",
+    },
+)
+def acceptance(
+    _: Context,
+    host: list[str],
+    log: list[str] | None = None,
+    compare: list[str] | None = None,
+    since: str | None = None,
+    seconds: str | None = None,
+    inventory: str | None = None,
+    json: bool = False,
+) -> None:
+    """Say whether drafts are accepted: from any engine's log, from a host's log (read there), or from its counters.
+
+    Examples:
+      invoke acceptance --log serve.log
+      journalctl -u vllm | invoke acceptance --log -
+      invoke acceptance --host ct129 --since 2h
+      invoke acceptance --compare before.log after.log
+
+    Exit code 0 pass, 1 fail, 2 wrong usage, 4 inconclusive.
+    """
+    from playbooks import acceptance as playbook
+
+    options = playbook.Options(since=since, seconds=seconds, compare=tuple(compare or ()))
+    if host:
+        _run("acceptance", lambda site: playbook.run(site, options), host, inventory, json, stop_at_failure=False)
+    elif code := playbook.run_files(log or [], options, as_json=json):
+        raise Exit(code=code)
+
+
+@_verb(iterable=["host"], help={**COMMON, "yes": "do not ask"})
 def destroy(_: Context, host: list[str], yes: bool = False, inventory: str | None = None, json: bool = False) -> None:
     """Destroy a host's container and all that is in it. Asks first.
 
@@ -283,7 +344,7 @@ FILES = {
 }
 
 
-@task(
+@_verb(
     name="check",
     default=True,
     positional=["path"] if _word_after("drafter", {"--json", "-j", "--sarif", "-s"}) else [],
@@ -343,7 +404,7 @@ def drafter_check(
         raise Exit(code=code)
 
 
-@task(
+@_verb(
     name="infer",
     positional=["path"],
     help={
@@ -389,7 +450,7 @@ def drafter_infer(
         raise Exit(code=code)
 
 
-@task(name="show", iterable=["host"], help=COMMON)
+@_verb(name="show", iterable=["host"], help=COMMON)
 def inventory_show(_: Context, host: list[str], inventory: str | None = None, json: bool = False) -> None:
     """Print what the inventory comes to for a host, and the file and line of every value. Secrets stay references.
 
@@ -401,7 +462,7 @@ def inventory_show(_: Context, host: list[str], inventory: str | None = None, js
         raise Exit(code=code)
 
 
-@task(name="schema")
+@_verb(name="schema")
 def inventory_schema(_: Context) -> None:
     """Print the JSON Schema of the inventory file, for editors.
 
@@ -412,7 +473,7 @@ def inventory_schema(_: Context) -> None:
     playbook.schema()
 
 
-@task(name="check", help={"inventory": COMMON["inventory"], "json": COMMON["json"]})
+@_verb(name="check", help={"inventory": COMMON["inventory"], "json": COMMON["json"]})
 def inventory_check(_: Context, inventory: str | None = None, json: bool = False) -> None:
     """Read the inventory and list everything that is wrong with it.
 
@@ -430,7 +491,7 @@ def _lab() -> Collection:
     return lab
 
 
-namespace = Collection(deploy, plan, bench, tune, rollback, status, releases, health, logs, destroy)
+namespace = Collection(deploy, plan, bench, tune, acceptance, rollback, status, releases, health, logs, destroy)
 namespace.add_collection(Collection("drafter", drafter_check, drafter_infer))
 namespace.add_collection(Collection("inventory", inventory_show, inventory_schema, inventory_check))
 namespace.add_collection(_lab(), name="lab")

@@ -46,8 +46,8 @@ QUICK = _changes(start_timeout_s=20, gate_timeout_s=20, stop_timeout_s=5, clock=
 LONG_GATE = _changes(start_timeout_s=20, gate_timeout_s=20, stop_timeout_s=5, clock=60, prompts=50)
 """A gate that is still going on when one has read that it began."""
 
-SHORT_PATIENCE = _changes(start_timeout_s=4, gate_timeout_s=4, stop_timeout_s=1, clock=60, prompts=50)
-"""The same, and the host goes back by itself 13 s after the switch."""
+SHORT_PATIENCE = _changes(start_timeout_s=3, gate_timeout_s=3, stop_timeout_s=1, clock=60, prompts=50)
+"""The same, and the host goes back by itself 10 s after the switch."""
 
 STUCK_START = _changes(start_timeout_s=2, gate_timeout_s=1, stop_timeout_s=1, clock=0.5, prompts=3)
 """A start that takes longer than anybody waits for; the host goes back by itself 6 s after the switch."""
@@ -55,6 +55,21 @@ STUCK_START = _changes(start_timeout_s=2, gate_timeout_s=1, stop_timeout_s=1, cl
 
 TUNNEL: Change = {"server": {"reach": "tunnel"}}
 """For a host that is asked through ssh alone."""
+
+
+_SLOW_DISK = """\
+import sys, time
+
+class Slow:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "{module}":
+            print("loading", name, file=sys.stderr, flush=True)
+            time.sleep({seconds})
+
+sys.meta_path.insert(0, Slow)
+"""
+"""A sitecustomize.py."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +121,11 @@ class Ground:
         path.write_text(yaml.safe_dump(document))
         return path
 
-    def start(self, *words: str, inventory: Path | None = None) -> Command:
-        """Start `invoke WORDS --host ct129` (unless the words name a host)."""
+    def start(self, *words: str, inventory: Path | None = None, slow_to_load: str | None = None) -> Command:
+        """Start `invoke WORDS --host ct129` (unless the words name a host).
+
+        slow_to_load: a module that says so on stderr when it is loaded, and then is not loaded for a long time
+        """
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
         environment = {
@@ -117,10 +135,18 @@ class Ground:
             "SPECRAIL_STATE": str(self.folder / "state"),
             "COLUMNS": "200",
         }
+        if slow_to_load:
+            environment["PYTHONPATH"] = str(self._slow_disk(slow_to_load))
         arguments = words if "--host" in words else (*words, "--host", HOST)
         command = Command(arguments, environment)
         self._commands.append(command)
         return command
+
+    def _slow_disk(self, module: str) -> Path:
+        folder = self.folder / f"slow-{module}"
+        folder.mkdir(exist_ok=True)
+        (folder / "sitecustomize.py").write_text(_SLOW_DISK.format(module=module, seconds=PATIENCE_S))
+        return folder
 
     def run(self, *words: str, inventory: Path | None = None) -> Ended:
         """Run a command to its end."""

@@ -79,3 +79,10 @@ def test_following_the_log_ends_here_and_on_the_host(ground: Ground) -> None:
     assert "the server runs on" in interrupted(logs).said
     assert ground.seen() == before
     eventually(lambda: not any(process.argv[:1] == ("tail",) for process in ground.lab.processes(CTID)), "tail's end")
+
+
+def test_while_the_command_itself_is_being_loaded_it_is_told_too(ground: Ground) -> None:
+    """The first second, in which one sees that it was the wrong host; a slow disk makes it long enough here."""
+    status = ground.start("status", slow_to_load="playbooks.status")
+    status.until("loading playbooks.status")
+    interrupted(status)

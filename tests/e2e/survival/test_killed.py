@@ -8,10 +8,9 @@ NEW_CONTAINER = (
     r"\* container +create",
     r"\* container +change",
     r"\* container +start",
-    r"\* container +answers over ssh",
     r"\* engine +sent uv",
     r"\. engine +install",
-    r"\* engine +built",
+    r"\* release +wrote",
 )
 
 NEW_RELEASE = (

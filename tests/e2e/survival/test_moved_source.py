@@ -32,9 +32,9 @@ def repository(ground: Ground) -> Iterator[Repository]:
 
 
 def test_the_old_commit_is_kept_and_said_until_a_deploy_with_update(ground: Ground, repository: Repository) -> None:
-    old = repository.pulls[PULL]
     ground.converge("15")
     before = ground.seen()
+    old = ground.commit_of(before.current)
     new = repository.force_push(PULL)
 
     kept = ground.run("deploy", "--tokens", "15")
@@ -53,9 +53,9 @@ def test_the_old_commit_is_kept_and_said_until_a_deploy_with_update(ground: Grou
 
 
 def test_a_rollback_after_the_pull_request_is_gone_needs_no_repository(ground: Ground, repository: Repository) -> None:
-    old = repository.pulls[PULL]
     ground.converge("15")
     before = ground.seen()
+    old = ground.commit_of(before.current)
     ground.converge("5")
     git(repository.folder, "update-ref", "-d", REF)
 
