@@ -16,7 +16,7 @@ from playbooks.survey import release_questions, releases_of
 from roles.gpu import facts as gpu_facts
 from roles.gpu.facts import GpuFacts
 from roles.release import audit
-from roles.release.facts import ReleaseFacts
+from roles.release.facts import Pending, ReleaseFacts
 from roles.server.health import Health
 
 _AUDIT_LINES = 3
@@ -84,10 +84,7 @@ class StatusOutcome:
             rows.append(("current", f"nothing is deployed: invoke deploy --host {self.host}"))
         rows.append(("promoted", "the same" if release.promoted == release.current else release.promoted or "none"))
         if release.pending:
-            left = release.pending.deadline - release.now
-            rows.append(
-                ("pending", f"goes back to {release.pending.previous or 'nothing'} in {left} s unless confirmed")
-            )
+            rows.append(("pending", _pending(release.pending, release.now)))
         if release.lock is not None:
             lock = release.lock
             rows.append(("locked", f"by {lock.get('who')} at {lock.get('controller')}: {lock.get('verb')}"))
@@ -117,6 +114,13 @@ class StatusOutcome:
             f"{gpu.index} {gpu.name}, {gpu.memory_used_mib or 0} of {gpu.memory_total_mib} MiB" for gpu in self.gpu.gpus
         ]
         return [("gpu", name) for name in names] + [("driver", self.gpu.kernel_module or "not loaded")]
+
+
+def _pending(pending: Pending, now: int) -> str:
+    left, back_to = pending.deadline - now, pending.previous or "nothing"
+    if left > 0:
+        return f"goes back to {back_to} in {left} s unless confirmed"
+    return f"should have gone back to {back_to} {-left} s ago; the next start of the server does, and so does a deploy"
 
 
 def run(site: Site) -> StatusOutcome:
