@@ -450,6 +450,44 @@ def drafter_infer(
         raise Exit(code=code)
 
 
+@_verb(
+    name="search",
+    iterable=["host", "vary"],
+    help={
+        **COMMON,
+        "vary": "FIELD=VALUE,VALUE or FIELD=VALUE;VALUE; may be given several times: every combination is a candidate",
+        "tokens": CHANGES["tokens"],
+        "rounds": "how many rounds a candidate may cost (default: 58)",
+        "fresh": "forget what an interrupted search has measured",
+        "dry-run": "say what it will cost; change nothing",
+    },
+)
+def drafter_search(
+    _: Context,
+    host: list[str],
+    vary: list[str],
+    tokens: str | None = None,
+    rounds: str | None = None,
+    fresh: bool = False,
+    dry_run: bool = False,
+    inventory: str | None = None,
+    json: bool = False,
+) -> None:
+    """Try values for fields of a drafter's config that nobody knows, and keep what accepts most.
+
+    A few rounds on each candidate, then the gate for the best one. Ends on that, or on the release before.
+    An interrupted search goes on where it was when the same command is given again.
+
+    Examples:
+      invoke drafter.search --host ct129 --vary mask_token_id=248063,248064,248070
+      invoke drafter.search --host ct129 --vary "target_layer_ids=[1,17,33,49,63];[1,16,31,46,61]" --dry-run
+    """
+    from playbooks import drafter_search as playbook
+
+    options = playbook.Options(vary=tuple(vary), tokens=tokens, rounds=rounds, fresh=fresh, dry_run=dry_run)
+    _run("drafter.search", lambda site: playbook.run(site, options), host, inventory, json)
+
+
 @_verb(name="show", iterable=["host"], help=COMMON)
 def inventory_show(_: Context, host: list[str], inventory: str | None = None, json: bool = False) -> None:
     """Print what the inventory comes to for a host, and the file and line of every value. Secrets stay references.
@@ -492,6 +530,6 @@ def _lab() -> Collection:
 
 
 namespace = Collection(deploy, plan, bench, tune, acceptance, rollback, status, releases, health, logs, destroy)
-namespace.add_collection(Collection("drafter", drafter_check, drafter_infer))
+namespace.add_collection(Collection("drafter", drafter_check, drafter_infer, drafter_search))
 namespace.add_collection(Collection("inventory", inventory_show, inventory_schema, inventory_check))
 namespace.add_collection(_lab(), name="lab")

@@ -123,7 +123,7 @@ def _carry_out(
         work.done(f"wrote {manifest.id}: manifest, launch script, environment, drafter config")
     baseline = stored_baseline(site, seen.release, seen.release.promoted)
     arrival = bring_up(site, manifest, before=seen.release, baseline=baseline, gpu=gpu_record(seen.gpu))
-    _prune(site, seen)
+    tidy(site, seen)
     return DeployOutcome(site.name, site.operation, steps, manifest.id, arrival, notes=notes)
 
 
@@ -187,7 +187,8 @@ def _outline(site: Site) -> tuple[Step, ...]:
     )
 
 
-def _prune(site: Site, seen: Survey) -> None:
+def tidy(site: Site, seen: Survey) -> None:
+    """Take away the releases and venvs that nothing can want back."""
     after = release_facts(site)
     gone = prune.removable(after, site.host.server.keep_releases)
     venvs = prune.orphans(after, [*seen.engine.venvs], gone)

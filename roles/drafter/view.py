@@ -20,6 +20,11 @@ QWEN3_DEFAULTS = {
 }
 """What transformers' Qwen3Config puts where a key is absent: no error, but a wrong size."""
 
+COUNTED_FROM_ONE = frozenset(
+    {"eagle_aux_hidden_state_layer_ids", "aux_hidden_state_layer_ids", "dflash_config.layer_ids"}
+)
+"""Fields whose layers are numbered "after layer i": one more than the output of layer i elsewhere."""
+
 _MOST_LAYERS = 1024
 
 

@@ -1,0 +1,113 @@
+"""invoke drafter.search: try values for fields that nobody knows, and keep the config that accepts most."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import JsonValue
+
+from inventory.errors import UsageError
+from playbooks.changing import locked, record
+from playbooks.flags import whole_number
+from playbooks.reach import get_in
+from playbooks.search_outcome import SearchOutcome, cost
+from playbooks.search_state import SearchState, key_of
+from playbooks.search_steps import Search, bring_up_best, measure_all
+from playbooks.site import Site
+from playbooks.survey import Survey, survey
+from roles.acceptance.few_rounds import MOST_ROUNDS
+from roles.acceptance.race import beaten_values
+from roles.drafter.assess import assess, wanted_config
+from roles.drafter.config import merge, sha256
+from roles.drafter.vary import Field, combinations, read
+
+
+@dataclass(frozen=True)
+class Options:
+    """Flags."""
+
+    vary: Sequence[str] = ()
+    tokens: str | None = None
+    rounds: str | None = None
+    fresh: bool = False
+    dry_run: bool = False
+
+
+def run(site: Site, options: Options) -> SearchOutcome:
+    """Measure candidate after candidate, a few rounds each, and bring up the best as a deploy does: gate and all.
+
+    Ends on the best one, or on what was promoted before.
+    """
+    tokens = whole_number("tokens", options.tokens)
+    if tokens is not None:
+        site.change({"drafter.tokens": tokens})
+    most_rounds = whole_number("rounds", options.rounds, least=10) or MOST_ROUNDS
+    site.talk.headline(f"{site.verb} {site.name}")
+    get_in(site)
+    search = _prepare(site, survey(site), options, most_rounds)
+    told = cost(search.candidates, len(search.measured), _start_s(search), most_rounds)
+    site.talk.note(told)
+    outcome = SearchOutcome(
+        host=site.name,
+        candidates=search.candidates,
+        runners=tuple(one.runner for one in search.measured),
+        beaten=(),
+        confidence=site.host.gate.confidence,
+        cost=told,
+        dry_run=options.dry_run,
+    )
+    if options.dry_run:
+        return outcome
+    with locked(site), record(site, None, (f"search among {len(search.candidates)} drafter configs",)):
+        search.seen = survey(site)
+        measure_all(search)
+        runners = tuple(one.runner for one in search.measured)
+        outcome = replace(outcome, runners=runners, beaten=beaten_values(runners, outcome.confidence))
+        outcome = bring_up_best(search, outcome)
+    search.state.forget()
+    return outcome
+
+
+def _prepare(site: Site, seen: Survey, options: Options, most_rounds: int) -> Search:
+    host = site.host
+    if host.drafter is None or host.drafter.path is None:
+        raise UsageError("there is no drafter with a config to search in", where=[site.name])
+    config = wanted_config(host.drafter, seen.drafter) or {}
+    fields = read(options.vary, config)
+    key = key_of([list(options.vary), sha256(config), host.drafter.tokens, host.engine.source, host.model.path])
+    state = SearchState(site.state, site.name, key)
+    if options.fresh:
+        state.forget()
+    candidates = combinations(_likeliest_first(site, seen, fields))
+    wanted = [candidate.choice for candidate in candidates]
+    measured = [one for one in state.load() if one.choice in wanted]
+    return Search(site, seen, candidates, state, measured, most_rounds)
+
+
+def _likeliest_first(site: Site, seen: Survey, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    """Values in the order of what the check finds wrong with them: the order also decides between equals."""
+    drafter = site.host.drafter
+    if drafter is None:
+        return fields
+
+    def wrong(field: Field, value: JsonValue) -> tuple[int, int]:
+        (one,) = combinations((replace(field, values=(value,)),))
+        asked = drafter.model_copy(update={"config": merge(drafter.config, one.overlay)})
+        found = assess(asked, seen.drafter).findings
+        return (
+            sum(finding.severity == "error" for finding in found),
+            sum(finding.severity == "warning" for finding in found),
+        )
+
+    return tuple(
+        replace(field, values=tuple(sorted(field.values, key=lambda value: wrong(field, value)))) for field in fields
+    )
+
+
+def _start_s(search: Search) -> float | None:
+    """How long the server took to start when it was last seen to."""
+    times = [one.start_s for one in search.measured if one.start_s is not None]
+    if times:
+        return times[-1]
+    last = search.site.history.last(search.site.name, "gate")
+    took = (last.summary or {}).get("start_s") if last else None
+    return float(took) if isinstance(took, int | float) else None

@@ -1,0 +1,97 @@
+"""Which of several drafter configs accepts most, from a few rounds of each: a ranking, and what need not be tried."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from roles.acceptance.statistics import ENOUGH_PROMPTS, Interval, acceptance_length, paired
+from roles.acceptance.window import PromptWindow
+
+Choice = Mapping[str, str]
+"""What a candidate chose: field -> value, as text. All candidates of a race have the same fields."""
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A candidate that was measured. failure says why it could not be; then windows are what was counted before."""
+
+    choice: Choice
+    windows: tuple[PromptWindow, ...] = ()
+    failure: str | None = None
+
+    def length(self, confidence: float) -> Interval | None:
+        """Its acceptance length; None where nothing was counted, or it failed."""
+        return None if self.failure else acceptance_length(self.windows, confidence)
+
+
+@dataclass(frozen=True)
+class Beaten:
+    """A value that needs no further trial: with all else equal, another one accepts more."""
+
+    field: str
+    value: str
+    by: str
+
+
+def ranked(runners: Sequence[Runner], confidence: float) -> list[Runner]:
+    """Best first. Of those that cannot be told from the best, the one that comes first in `runners` is put first.
+
+    So the order of `runners` is to be that of what is known before: with equal evidence, the likelier config wins.
+    """
+    able = [runner for runner in runners if runner.length(confidence) is not None]
+    able.sort(key=lambda runner: -_estimate(runner, confidence))
+    if able:
+        level = [runner for runner in able if not beats(able[0], runner, confidence)]
+        first = min(level, key=lambda runner: _place(runners, runner))
+        able.remove(first)
+        able.insert(0, first)
+    return [*able, *(runner for runner in runners if runner.length(confidence) is None)]
+
+
+def beats(one: Runner, other: Runner, confidence: float) -> bool:
+    """Whether `one` accepts more, for all that chance allows: prompt by prompt where both ran enough of the same."""
+    mine, its = one.length(confidence), other.length(confidence)
+    if mine is None:
+        return False
+    if its is None:
+        return True
+    if mine.low > its.high:
+        return True
+    change = paired(other.windows, one.windows, confidence)
+    return change is not None and change.prompts >= ENOUGH_PROMPTS and change.high < 0
+
+
+def beaten_values(runners: Sequence[Runner], confidence: float) -> tuple[Beaten, ...]:
+    """Values that lost against another one with everything else equal.
+
+    Fields are taken to add up: a value that is worse beside one choice of the others is not better beside another.
+    """
+    found: dict[tuple[str, str], Beaten] = {}
+    for one in runners:
+        for other in runners:
+            differing = [field for field in one.choice if one.choice[field] != other.choice[field]]
+            if len(differing) == 1 and beats(one, other, confidence):
+                field = differing[0]
+                found.setdefault((field, other.choice[field]), Beaten(field, other.choice[field], one.choice[field]))
+    return tuple(found.values())
+
+
+def why_not(choice: Choice, beaten: Sequence[Beaten]) -> Beaten | None:
+    """The reason not to try a candidate at all; None when it must be tried."""
+    return next((one for one in beaten if choice[one.field] == one.value), None)
+
+
+def close(runners: Sequence[Runner], confidence: float) -> Iterator[tuple[Runner, Runner]]:
+    """Neighbours of a ranking that cannot be told apart."""
+    for better, worse in pairwise(runners):
+        if better.length(confidence) and worse.length(confidence) and not beats(better, worse, confidence):
+            yield better, worse
+
+
+def _estimate(runner: Runner, confidence: float) -> float:
+    length = runner.length(confidence)
+    return length.estimate if length else 0.0
+
+
+def _place(runners: Sequence[Runner], runner: Runner) -> int:
+    return next(place for place, one in enumerate(runners) if one is runner)
