@@ -7,8 +7,8 @@ from roles.acceptance.window import Window, with_doubts
 
 _FIGURE = re.compile(
     r"(?:^|[ \t|])(?P<name>number of draft proposals|num_drafts|drafts|number of draft tokens(?: generated)?|"
-    r"num_draft_tokens|draft tokens|number of accepted tokens|num_accepted_tokens|accepted tokens|mean acceptance length|"
-    r"acceptance length|acceptance rate \(%\))\s*:\s*(?P<value>[\d,]{1,20}(?:\.\d{1,6})?)\s*$",
+    r"num_draft_tokens|draft tokens|number of accepted tokens|num_accepted_tokens|accepted tokens|"
+    r"mean acceptance length|acceptance length|acceptance rate \(%\))\s*:\s*(?P<value>[\d,]{1,20}(?:\.\d{1,6})?)\s*$",
     re.IGNORECASE,
 )
 _POSITION = re.compile(

@@ -120,11 +120,12 @@ def _causes(
             check,
         )
         return
-    if window.per_position and window.per_position_rates[0] < _NEAR_ZERO:
+    first = window.per_position_rates[0] if window.per_position else None
+    if window.accepted == 0 or (first is not None and first < _NEAR_ZERO):
         yield Cause(
             "drafter-of-another-model",
             "the drafter does not belong to this target: other weights, missing or wrongly quantised ones",
-            f"even position 0 is accepted in only {100 * window.per_position_rates[0]:.1f} % of the rounds",
+            f"even position 0 is accepted in only {100 * (first or 0):.1f} % of the {window.rounds} rounds",
             check,
         )
         return

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from roles.acceptance import llamacpp, vllm_releases, vllm_spec, vllm_v0
 from roles.acceptance.bench_text import Block, is_figure
@@ -75,6 +75,29 @@ def read(lines: Iterable[bytes]) -> Reading:
     return reader.reading()
 
 
+def _says_something(raw: bytes) -> bool:
+    """Whether a line has a word that any of the readers looks for: nearly all lines of a log have none."""
+    low = raw.lower()
+    return (
+        b"accept" in low
+        or b"draft" in low
+        or b"throughput" in low
+        or b" tput" in low
+        or b"speculat" in low
+        or b"decoding metrics" in low
+        or b"version" in low
+        or b"position" in low
+        or b"vllm:" in low
+        or b"engine (v" in low
+        or b"auxiliary" in low
+        or b"eval time" in low
+        or b" batch" in low
+        or b"stats" in low
+        or b"process_start_time" in low
+        or b'"message": [' in low  # journalctl's numbers hide the words
+    )
+
+
 class LogReader:
     """Takes the lines of one log, or of several files of one server in their order; keeps only what it needs."""
 
@@ -102,12 +125,15 @@ class LogReader:
 
     def line(self, number: int, raw: bytes) -> None:
         """Take one line; number is for messages."""
+        if not _says_something(raw):
+            self._silence.nothing(raw)
+            return
         line = unwrap(raw)
         text = line.text
         if stats := vllm_spec.stats_of(text, line.at):
             self._silence.stats_lines += 1
             self._stats[line.process] = stats
-            self._origin(line)
+            self._origin(line.origin)
         elif vllm_v0.is_line(text):
             self._v0(number, line)
         elif vllm_spec.is_spec(text):
@@ -124,6 +150,38 @@ class LogReader:
             self._block.take(number, text)
         elif not self._metrics.take(number, text):
             self._setup(text)
+
+    @property
+    def engine(self) -> str | None:
+        """Whose log it is, as far as it was read."""
+        return self._engines.most_common(1)[0][0] if self._engines else None
+
+    @property
+    def is_v0(self) -> bool:
+        """Whether vLLM's V0 engine wrote lines of it."""
+        return bool(self._totals)
+
+    @property
+    def unequal(self) -> bool:
+        """Whether drafts may be shorter than k."""
+        return self._unequal
+
+    def batch(self, windows: Iterable[tuple[Window, int]], last: tuple[bytes, bytes], number: int) -> None:
+        """Take many spec lines at once, added up; `last` are the last of them and the line before it."""
+        before, line = (unwrap(raw) for raw in last)
+        self._origin(before.origin)
+        self._origin(line.origin)
+        version = self._version()
+        stats = vllm_spec.stats_of(before.text, before.at)
+        alone = vllm_spec.window_of(line.text, line.at, stats, unequal=False)
+        busy = alone.span_s if isinstance(alone, Window) and alone.accepted else None
+        for window, lines in windows:
+            self._engines["vLLM"] += lines
+            if busy and isinstance(alone, Window):  # as fast as the last line's rounds were
+                window = replace(
+                    window, span_s=busy * (window.accepted + window.rounds) / (alone.accepted + alone.rounds)
+                )
+            self.series.add(Seen(window, number, line.at, None, version), of=lines)
 
     def reading(self) -> Reading:
         """All that was found so far."""
@@ -147,7 +205,7 @@ class LogReader:
             thrown_out=tuple(self._thrown_out),
             reasons=self._reasons,
             why_nothing=None if self.series.kept else self._why_nothing(),
-            engine=self._engines.most_common(1)[0][0] if self._engines else None,
+            engine=self.engine,
             versions=versions,
             method=self._method,
             layers=self._layers,
@@ -156,7 +214,7 @@ class LogReader:
 
     def _spec(self, number: int, line: Line) -> None:
         self._engines["vLLM"] += 1
-        self._origin(line)
+        self._origin(line.origin)
         stats = self._stats.pop(line.process, None)
         window = vllm_spec.window_of(line.text, line.at, stats, unequal=self._unequal)
         if isinstance(window, str):
@@ -165,10 +223,7 @@ class LogReader:
         if window.k is not None and window.drafted < window.k * window.rounds:
             self._unequal = True
         self._twice(line.at, window)
-        span = self._span()
-        version = vllm_releases.as_text(span) if span else None
-        if version:
-            self._versions[version] = None
+        version = self._version()
         self.series.add(Seen(window, number, line.at, vllm_spec.since_last_s(line.text), version))
 
     def _v0(self, number: int, line: Line) -> None:
@@ -224,18 +279,23 @@ class LogReader:
         if "Decode batch" in text and is_without_speculation(text):
             self._silence.without_speculation("SGLang")
 
-    def _origin(self, line: Line) -> None:
-        if line.origin is None:
+    def _origin(self, origin: tuple[str, int] | None) -> None:
+        if origin is None or origin[0] not in {"loggers.py", "metrics.py"}:
             return
-        file, at = line.origin
-        if file in {"loggers.py", "metrics.py"}:
-            if self._origins.get(file, at) != at:
-                self._origins.clear()  # another engine goes on in the same log
-                self._said = None
-            self._origins[file] = at
+        file, at = origin
+        if self._origins.get(file, at) != at:
+            self._origins.clear()  # another engine goes on in the same log
+            self._said = None
+        self._origins[file] = at
 
-    def _span(self) -> vllm_releases.Span | None:
-        return (self._said, self._said) if self._said else vllm_releases.from_origins(self._origins)
+    def _version(self) -> str | None:
+        """Of the engine that writes now; remembered."""
+        span = (self._said, self._said) if self._said else vllm_releases.from_origins(self._origins)
+        if span is None:
+            return None
+        version = vllm_releases.as_text(span)
+        self._versions[version] = None
+        return version
 
     def _twice(self, at: str | None, window: Window) -> None:
         """Remember windows that come again at once with the same figures and the same time."""

@@ -27,6 +27,11 @@ class Silence:
         self._any = False
         self.stats_lines = 0
 
+    def nothing(self, raw: bytes) -> None:
+        """Look at a line without any word that is looked for: it may still say whose log it is."""
+        if self._engine is None:
+            self.line(raw[:2000].decode("utf-8", errors="replace"))
+
     def line(self, text: str) -> None:
         """Look at a line that was not counted."""
         self._any = self._any or bool(text.strip())

@@ -1,7 +1,7 @@
 """Which vLLM wrote a log: its own words, or the line numbers of its log calls."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 # Releases in order, with the lines in loggers.py and metrics.py that print statistics (read in the wheels).
 _RELEASES: tuple[tuple[str, int, int], ...] = (
@@ -64,10 +64,15 @@ def number(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
-def common(spans: Iterable[Span]) -> Span | None:
-    """What all spans have in common; None for nothing."""
-    given = list(spans)
-    if not given:
-        return None
-    low, high = max((span[0] for span in given), key=number), min((span[1] for span in given), key=number)
-    return (low, high) if number(low) <= number(high) else None
+def differ(one: str, other: str) -> bool:
+    """Whether two texts of `as_text` (or what engines say of themselves) cannot be the same release."""
+    low, high = _span(one)
+    other_low, other_high = _span(other)
+    if not low or not other_low:
+        return one != other
+    return high < other_low or other_high < low
+
+
+def _span(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    parts = re.findall(r"\d+\.\d+\.\d+", text)
+    return (number(parts[0]), number(parts[-1])) if parts else ((), ())

@@ -1,0 +1,78 @@
+"""What is known about speculation in releases of vLLM: facts that a verdict on such an engine must name."""
+
+import re
+from dataclasses import dataclass
+
+from roles.acceptance.vllm_releases import number
+
+_SPAN = re.compile(r"(\d+\.\d+\.\d+)[^-]*?(?:-(\d+\.\d+\.\d+).*)?")
+
+
+@dataclass(frozen=True)
+class _Fact:
+    """Holds from `first` to before `fixed` (None: still), for these methods (() is all)."""
+
+    first: str
+    fixed: str | None
+    methods: tuple[str, ...]
+    text: str
+
+
+_FACTS = (
+    _Fact("0.8.0", "0.9.0", (), "prints the acceptance length without the bonus token (0.9.0 and later: with it)"),
+    _Fact(
+        "0.20.0",
+        "0.22.0",
+        ("dflash",),
+        "reads the target's layers one too low (#40727, in 0.22.0): 3-5 % of the length, and acceptance cannot show it",
+    ),
+    _Fact(
+        "0.20.0",
+        "0.25.0",
+        ("dflash",),
+        "ignores layer_types and sliding_window of a drafter: sliding layers run as full, which halves acceptance",
+    ),
+    _Fact("0.25.0", "0.26.0", ("dflash",), "refuses drafters that mix sliding and full layers (#47914, in 0.26.0)"),
+    _Fact(
+        "0.20.0",
+        "0.26.0",
+        ("dflash",),
+        "can keep a zero lm_head for ...ForConditionalGeneration targets on the V2 runner (#47914, in 0.26.0)",
+    ),
+    _Fact(
+        "0.26.0",
+        "0.27.0",
+        ("dflash",),
+        "was reported to lose acceptance with mixed drafters: their sliding layers' KV is evicted (#50169)",
+    ),
+    _Fact("0.28.0", "0.29.0", (), "was reported to take 3.19 to 2.66 tokens a round at k=15 against 0.27.1"),
+    _Fact("0.17.1", "0.18.0", ("eagle", "eagle3"), "was reported to slide from 3.07 to 2.80 over hours (#41838)"),
+    _Fact(
+        "0.20.0",
+        None,
+        ("dflash",),
+        "leaves target_layer_ids out of its compile cache's key: after a change the old layers may go on running",
+    ),
+)
+
+
+def facts(version: str, method: str | None) -> tuple[str, ...]:
+    """Sentences about a release ("0.20.1") or a span ("0.20.0-0.23.0"); "some of them" where only a part has it.
+
+    method None is unknown: then facts of every method are told, with the method named.
+    """
+    found = _SPAN.fullmatch(version)
+    if found is None:
+        return ()
+    low, high = number(found[1]), number(found[2] or found[1])
+    told = []
+    for fact in _FACTS:
+        first, fixed = number(fact.first), number(fact.fixed) if fact.fixed else (10**6,)
+        if high < first or low >= fixed:
+            continue
+        if fact.methods and method is not None and method not in fact.methods:
+            continue
+        some = "" if first <= low and high < fixed else " (some of them)"
+        whose = f" with {fact.methods[0]}" if fact.methods and method is None else ""
+        told.append(f"vLLM {version}{some}{whose} {fact.text}")
+    return tuple(told)
