@@ -9,7 +9,7 @@ _DRIVER = "580.95.05"
 _GPUS = (
     ("NVIDIA RTX A6000", 49140, "GPU-5f8c1e2a-7d40-4b6e-9a13-0c2d4e6f8a10", "00000000:41:00.0"),
     ("NVIDIA RTX A6000", 49140, "GPU-91b7d3c4-2e58-4f0a-8b6c-1d3f5a7b9c21", "00000000:61:00.0"),
-    ("NVIDIA RTX A4500", 20470, "GPU-c3a9f5e6-4b72-4d1c-a08e-2e4a6c8d0f32", "00000000:81:00.0"),
+    ("NVIDIA A40", 46068, "GPU-c3a9f5e6-4b72-4d1c-a08e-2e4a6c8d0f32", "00000000:81:00.0"),
 )
 _DEFAULT: dict[str, Any] = {
     "driver": _DRIVER,
@@ -39,7 +39,7 @@ class Gpus:
         self.reset()
 
     def reset(self) -> None:
-        """Two RTX A6000 and an A4500, all well."""
+        """Two RTX A6000 and an A40, all well."""
         self.state = deepcopy(_DEFAULT)
         self._save()
 

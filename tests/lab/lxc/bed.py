@@ -152,6 +152,10 @@ class Bed:
         """Run a command inside; returns its output. Raises LxcError."""
         return await self._run(self.argv(*words), stdin)
 
+    async def forget_neighbour(self, address: str) -> None:
+        """Forget which network card had an address: a container that was made anew has another one."""
+        await self._run(["ip", "neigh", "flush", "to", address, "dev", self.network.link])
+
     async def _run(self, argv: list[str], stdin: Path = Path(os.devnull)) -> str:
         with self._reaper.resting(), stdin.open("rb") as given:
             try:

@@ -50,7 +50,7 @@ class Line:
         self._frozen = False
         if self._box.pid is not None:
             await self._box.link("up")
-            await self._box.attach("pkill", "-CONT", "-x", "sshd")
+            await self._box.signal_sshd("CONT")
 
     async def close(self) -> None:
         """The cable is out: what was open hangs."""
@@ -62,7 +62,7 @@ class Line:
         """Every sshd is stopped; the kernel goes on accepting."""
         self._frozen = True
         if self._box.pid is not None:
-            await self._box.attach("pkill", "-STOP", "-x", "sshd")
+            await self._box.signal_sshd("STOP")
 
 
 class LxcBox:
@@ -159,6 +159,7 @@ class LxcBox:
         (self._bed.inside / str(self.ctid) / "config").write_text(config_text, encoding="utf-8")
         await self._lxc("lxc-start", "-l", "INFO", "-o", str(self._layout.logs / f"{self._name}.log"))
         self.pid = pid
+        await self._bed.forget_neighbour(self.address)
         if not self.network_wanted:
             await self.link("down")
 
@@ -212,6 +213,10 @@ class LxcBox:
     async def attach(self, *argv: str) -> str:
         """Run a command in it. Raises LxcError."""
         return await self._bed.run(*self._attach(*argv))
+
+    async def signal_sshd(self, name: str) -> None:
+        """Signal every sshd, if there is one yet."""
+        await self.attach("sh", "-c", 'pkill "-$0" -x sshd || :', name)
 
     async def link(self, state: str) -> None:
         """Plug its cable in or pull it: up or down."""

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 
 from inventory.errors import SpecrailError
@@ -11,6 +12,7 @@ _PROGRAMS = {
     "lxc-usernsexec": "lxc",
     "mmdebstrap": "mmdebstrap",
     "ip": "iproute2",
+    "ssh": "openssh-client",
     "nsenter": "util-linux",
     "unshare": "util-linux",
     "git": "git",
@@ -30,7 +32,22 @@ def missing() -> list[str]:
         lacks.append(
             f"not installed: {' '.join(packages)} (apt-get install --no-install-recommends {' '.join(packages)})"
         )
-    return lacks
+    return lacks or _refusals()
+
+
+def _refusals() -> list[str]:
+    """Return what the kernel, or who runs this machine, does not let root do (a container without rights of its own)."""
+    namespaces = ("--mount", "--net", "--pid", "--fork", "--mount-proc", "--propagation", "private")
+    tried = "mount -t sysfs sysfs /sys && mount -t cgroup2 cgroup2 /sys/fs/cgroup && ip link add br0 type bridge"
+    done = subprocess.run(
+        ["unshare", *namespaces, "sh", "-c", tried],
+        env={"PATH": PATH, "LC_ALL": "C"},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    return [f"namespaces cannot be used: {done.stderr.strip()}"] if done.returncode else []
 
 
 def check() -> None:

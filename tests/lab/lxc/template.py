@@ -15,7 +15,10 @@ from inventory.shell import command
 CACHE_VARIABLE = "SPECRAIL_LXC_CACHE"
 CACHE = Path("/var/cache/specrail-lab")
 
-_PACKAGES = ("systemd-sysv", "dbus", "openssh-server", "python3", "git", "iproute2", "procps", "ca-certificates")
+_PACKAGES = (
+    *("systemd-sysv", "dbus", "libpam-systemd", "openssh-server", "iproute2", "procps", "ca-certificates"),
+    *("python3", "git"),
+)
 _NOT_INSTALLED = ("/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/info/*")
 _MASKED = (
     # What a container cannot or need not do; some of them would change the machine below.

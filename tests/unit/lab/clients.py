@@ -48,9 +48,9 @@ def finish(proxmox: ProxmoxAPI, upid: str) -> str:
     return str(found["exitstatus"])
 
 
-def create(lab: Lab, ctid: int = 129, **more: Any) -> None:
+def create(lab: Lab, ctid: int = 129, *, as_root: bool = False, **more: Any) -> None:
     """A container as a deploy creates it, stopped."""
-    proxmox = api(lab)
+    proxmox = api(lab, as_root=as_root)
     wanted: dict[str, Any] = {
         "vmid": ctid,
         "ostemplate": f"local:vztmpl/{TEMPLATE}",
