@@ -1,11 +1,12 @@
 """invoke drafter.search: try values for fields that nobody knows, and keep the config that accepts most."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
 from inventory.errors import UsageError
+from inventory.models import Drafter
 from playbooks.changing import locked, record
 from playbooks.flags import whole_number
 from playbooks.reach import get_in
@@ -18,7 +19,9 @@ from roles.acceptance.few_rounds import MOST_ROUNDS
 from roles.acceptance.race import beaten_values
 from roles.drafter.assess import assess, wanted_config
 from roles.drafter.config import merge, sha256
-from roles.drafter.vary import Field, combinations, read
+from roles.drafter.vary import Candidate, Field, combinations, read
+
+_DOUBT = {"error": 100, "warning": 1}
 
 
 @dataclass(frozen=True)
@@ -77,30 +80,28 @@ def _prepare(site: Site, seen: Survey, options: Options, most_rounds: int) -> Se
     state = SearchState(site.state, site.name, key)
     if options.fresh:
         state.forget()
-    candidates = combinations(_likeliest_first(site, seen, fields))
+    candidates = _likeliest_first(host.drafter, seen, fields)
     wanted = [candidate.choice for candidate in candidates]
     measured = [one for one in state.load() if one.choice in wanted]
     return Search(site, seen, candidates, state, measured, most_rounds)
 
 
-def _likeliest_first(site: Site, seen: Survey, fields: tuple[Field, ...]) -> tuple[Field, ...]:
-    """Values in the order of what the check finds wrong with them: the order also decides between equals."""
-    drafter = site.host.drafter
-    if drafter is None:
-        return fields
+def _likeliest_first(drafter: Drafter, seen: Survey, fields: tuple[Field, ...]) -> tuple[Candidate, ...]:
+    """All candidates, values in the order of what the check has against them: nothing, warnings, errors."""
 
-    def wrong(field: Field, value: JsonValue) -> tuple[int, int]:
-        (one,) = combinations((replace(field, values=(value,)),))
-        asked = drafter.model_copy(update={"config": merge(drafter.config, one.overlay)})
+    def doubts(overlay: Mapping[str, JsonValue]) -> int:
+        asked = drafter.model_copy(update={"config": merge(drafter.config, overlay)})
         found = assess(asked, seen.drafter).findings
-        return (
-            sum(finding.severity == "error" for finding in found),
-            sum(finding.severity == "warning" for finding in found),
-        )
+        return sum(_DOUBT.get(finding.severity, 0) for finding in found)
 
-    return tuple(
-        replace(field, values=tuple(sorted(field.values, key=lambda value: wrong(field, value)))) for field in fields
+    def alone(field: Field, value: JsonValue) -> int:
+        (one,) = combinations((replace(field, values=(value,)),))
+        return doubts(one.overlay)
+
+    ordered = tuple(
+        replace(field, values=tuple(sorted(field.values, key=lambda value: alone(field, value)))) for field in fields
     )
+    return tuple(replace(one, doubts=doubts(one.overlay)) for one in combinations(ordered))
 
 
 def _start_s(search: Search) -> float | None:

@@ -100,7 +100,9 @@ class SearchOutcome:
             return f"failed: {runner.failure}"
         if runner is first:
             level = [one for one in self.order[1:] if not one.failure and not beats(first, one, self.confidence)]
-            return "best, by what is known of such drafters before" if level else "best"
+            settled = any(one.doubts != runner.doubts for one in level)
+            how = ", by what the check says against the others" if settled else ", by a hair" if level else ""
+            return f"best{how}"
         return "beaten" if beats(first, runner, self.confidence) else "cannot be told from the best in so few rounds"
 
     def _untried(self) -> list[tuple[Candidate, Beaten | None]]:

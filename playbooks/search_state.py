@@ -16,18 +16,23 @@ from roles.acceptance.window import PromptWindow
 
 @dataclass(frozen=True)
 class Measured:
-    """A candidate that was tried. release: its folder on the host; start_s: None when the server did not come up."""
+    """A candidate that was tried; see `Runner`.
+
+    release: its folder on the host
+    start_s: None when the server did not come up
+    """
 
     choice: Mapping[str, str]
     release: str | None
     windows: tuple[PromptWindow, ...] = ()
     failure: str | None = None
     start_s: float | None = None
+    doubts: int = 0
 
     @property
     def runner(self) -> Runner:
         """The same for the race."""
-        return Runner(self.choice, self.windows, self.failure)
+        return Runner(self.choice, self.windows, self.failure, self.doubts)
 
 
 @dataclass(frozen=True)

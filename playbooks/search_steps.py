@@ -131,7 +131,8 @@ def _try(search: Search, candidate: Candidate) -> Measured:
         site.talk.warn(f"{candidate.label}: {failure}")
     if failure is None and not pool(one.window for one in windows).rounds:
         failure = "no rounds were counted"
-    return Measured(candidate.choice, manifest.id, windows, failure, started.seconds if started else None)
+    took_s = started.seconds if started else None
+    return Measured(candidate.choice, manifest.id, windows, failure, took_s, candidate.doubts)
 
 
 def _write(search: Search, candidate: Candidate) -> Manifest:

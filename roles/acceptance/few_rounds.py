@@ -11,6 +11,7 @@ MOST_ROUNDS = 58
 
 _PROMPT_TOKENS = 24  # short, so that many prompts are heard, and long enough that an answer's cut end weighs little
 _LEAST_TOKENS = 6
+_UNCOUNTED_PROMPTS = 3  # a server that counts no rounds for so many never will
 
 
 def measure_few(
@@ -34,6 +35,7 @@ def measure_few(
         windows.append(session.measure(prompt, min(_PROMPT_TOKENS, left)))
         counted = pool(one.window for one in windows)
         on_progress(counted)
-        if look(counted, healthy).state == "collapsed":
+        uncounted = not counted.rounds and len(windows) == _UNCOUNTED_PROMPTS
+        if uncounted or look(counted, healthy).state == "collapsed":
             break
     return tuple(windows)

@@ -3,9 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import sqrt
 
-from roles.acceptance.statistics import ENOUGH_PROMPTS, Interval, acceptance_length, paired
-from roles.acceptance.window import PromptWindow
+from roles.acceptance.distributions import student_quantile
+from roles.acceptance.statistics import ENOUGH_PROMPTS, Interval, acceptance_length, paired, round_variance
+from roles.acceptance.window import PromptWindow, pool
+
+_MANY = 1000  # degrees of freedom: rounds are many
 
 Choice = Mapping[str, str]
 """What a candidate chose: field -> value, as text. All candidates of a race have the same fields."""
@@ -13,11 +17,16 @@ Choice = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Runner:
-    """A candidate that was measured. failure says why it could not be; then windows are what was counted before."""
+    """A candidate that was measured.
+
+    failure: why it could not be; then windows are what was counted before
+    doubts:  what speaks against it without any measurement; decides between those that are level
+    """
 
     choice: Choice
     windows: tuple[PromptWindow, ...] = ()
     failure: str | None = None
+    doubts: int = 0
 
     def length(self, confidence: float) -> Interval | None:
         """Its acceptance length; None where nothing was counted, or it failed."""
@@ -34,28 +43,29 @@ class Beaten:
 
 
 def ranked(runners: Sequence[Runner], confidence: float) -> list[Runner]:
-    """Best first. Of those that cannot be told from the best, the one that comes first in `runners` is put first.
-
-    So the order of `runners` is to be that of what is known before: with equal evidence, the likelier config wins.
-    """
+    """Best first. Of those that cannot be told from the longest, the one with the fewest doubts is put first."""
     able = [runner for runner in runners if runner.length(confidence) is not None]
     able.sort(key=lambda runner: -_estimate(runner, confidence))
     if able:
         level = [runner for runner in able if not beats(able[0], runner, confidence)]
-        first = min(level, key=lambda runner: _place(runners, runner))
+        first = min(level, key=lambda runner: runner.doubts)
         able.remove(first)
         able.insert(0, first)
     return [*able, *(runner for runner in runners if runner.length(confidence) is None)]
 
 
 def beats(one: Runner, other: Runner, confidence: float) -> bool:
-    """Whether `one` accepts more, for all that chance allows: prompt by prompt where both ran enough of the same."""
+    """Whether `one` accepts more than chance allows: over all rounds, or prompt by prompt where both ran the same.
+
+    Each test alone is one-sided at (1 - confidence) / 2. With 56 rounds each, the measured curves of a right and of a
+    wrong mask token (lengths 2.67 and 1.80) are told apart 4 times of 5, and equals 1 time of 20 (simulated).
+    """
     mine, its = one.length(confidence), other.length(confidence)
     if mine is None:
         return False
     if its is None:
         return True
-    if mine.low > its.high:
+    if _surplus(one, other) > student_quantile(_MANY, (1 + confidence) / 2):
         return True
     change = paired(other.windows, one.windows, confidence)
     return change is not None and change.prompts >= ENOUGH_PROMPTS and change.high < 0
@@ -88,10 +98,15 @@ def close(runners: Sequence[Runner], confidence: float) -> Iterator[tuple[Runner
             yield better, worse
 
 
+def _surplus(one: Runner, other: Runner) -> float:
+    """How much longer `one` is, in standard errors, with rounds as the samples."""
+    windows = [pool(prompt.window for prompt in runner.windows) for runner in (one, other)]
+    lengths = [window.acceptance_length or 0.0 for window in windows]
+    variances = [(round_variance(window) or 0.0) / max(window.rounds, 1) for window in windows]
+    error = max(sqrt(sum(variances)), 1e-9)
+    return (lengths[0] - lengths[1]) / error
+
+
 def _estimate(runner: Runner, confidence: float) -> float:
     length = runner.length(confidence)
     return length.estimate if length else 0.0
-
-
-def _place(runners: Sequence[Runner], runner: Runner) -> int:
-    return next(place for place, one in enumerate(runners) if one is runner)

@@ -30,10 +30,16 @@ class Field:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One combination. choice: field's place -> value as JSON text; overlay: to be merged over the config."""
+    """One combination.
+
+    choice:  field's place -> value as JSON text
+    overlay: to be merged over the config
+    doubts:  how much the check has against it, 0 for nothing
+    """
 
     choice: Mapping[str, str]
     overlay: Mapping[str, JsonValue]
+    doubts: int = 0
 
     @property
     def label(self) -> str:
