@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from inventory.errors import SpecrailError
@@ -26,6 +26,9 @@ _MASKED = (
     *("systemd-sysctl.service", "systemd-modules-load.service"),
     *("apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer"),
 )
+Source = tuple[str, str, Sequence[str]]
+"""Where packages come from: URI, suite, components."""
+
 _SOURCES = Path("/etc/apt")
 _SCRATCH = Path("/dev/shm")  # fast where it is there; dpkg syncs after each package
 _BUILD_S = 1800
@@ -99,36 +102,37 @@ def _suite() -> str:
 
 
 def _mirror() -> Iterator[str]:
-    """Yield sources.list lines for the distribution itself: no third party's packages come into the containers."""
-    suite = _suite()
-    for file in (
+    """Yield the machine's own sources, as lines of a sources.list."""
+    lists = (
         *_SOURCES.glob("sources.list.d/*.sources"),
         *_SOURCES.glob("sources.list.d/*.list"),
         _SOURCES / "sources.list",
-    ):
-        if not file.is_file():
-            continue
+    )
+    for file in filter(Path.is_file, lists):
         text = file.read_text(encoding="utf-8")
-        entries = _deb822(text) if file.suffix == ".sources" else _one_line(text)
-        for uri, name, components in entries:
-            if re.fullmatch(rf"{suite}(-updates|-security)?", name):
-                yield command("deb", uri, name, *components)
+        yield from of_suite(deb822(text) if file.suffix == ".sources" else one_line(text), _suite())
 
 
-def _deb822(text: str) -> Iterator[tuple[str, str, list[str]]]:
+def of_suite(sources: Iterable[Source], suite: str) -> Iterator[str]:
+    """Yield the lines for the distribution itself: nobody else's packages come into the containers."""
+    for uri, name, components in sources:
+        if re.fullmatch(rf"{suite}(-updates|-security)?", name):
+            yield command("deb", uri, name, *components)
+
+
+def deb822(text: str) -> Iterator[Source]:
+    """Read a file of sources in paragraphs."""
     for paragraph in re.split(r"\n\s*\n", text):
-        fields = {
-            key.lower(): value.split()
-            for key, colon, value in (line.partition(":") for line in paragraph.splitlines() if line[:1] not in "# ")
-            if colon
-        }
+        pairs = (line.partition(":") for line in paragraph.splitlines() if line[:1] not in "# ")
+        fields = {key.lower(): value.split() for key, colon, value in pairs if colon}
         if "deb" in fields.get("types", ()):
             for uri in fields.get("uris", ()):
                 for name in fields.get("suites", ()):
                     yield uri, name, fields.get("components", [])
 
 
-def _one_line(text: str) -> Iterator[tuple[str, str, list[str]]]:
+def one_line(text: str) -> Iterator[Source]:
+    """Read a file of sources, one a line."""
     for line in text.splitlines():
         words = re.sub(r"\[.*?\]", "", line).split()
         if len(words) >= 4 and words[0] == "deb":
