@@ -316,14 +316,14 @@ def destroy(_: Context, host: list[str], yes: bool = False, inventory: str | Non
     _run("destroy", lambda site: playbook.run(site, yes=yes), host, inventory, json)
 
 
-def _word_after(verb: str, switches: set[str]) -> bool:
-    """Whether the command line gives `verb` a word of its own, that is no flag's value.
+def _word_after(verbs: set[str], switches: set[str]) -> bool:
+    """Whether the command line gives a verb, by one of its names, a word of its own that is no flag's value.
 
     Invoke has positional arguments that are required and none that may be left out: `invoke drafter --host ct129` would
     be told to give a PATH. So the argument is positional exactly when a word is there. switches: flags without a value.
     """
     words = iter(sys.argv[1:])
-    if not any(word in {verb, f"{verb}.check"} for word in words):
+    if not any(word in verbs for word in words):
         return False
     for word in words:
         if word in {"--host", "-h"} or word.startswith("--host="):
@@ -347,7 +347,7 @@ FILES = {
 @_verb(
     name="check",
     default=True,
-    positional=["path"] if _word_after("drafter", {"--json", "-j", "--sarif", "-s"}) else [],
+    positional=["path"] if _word_after({"drafter", "drafter.check"}, {"--json", "-j", "--sarif", "-s"}) else [],
     iterable=["host"],
     help={
         **COMMON,
@@ -406,7 +406,7 @@ def drafter_check(
 
 @_verb(
     name="infer",
-    positional=["path"],
+    positional=["path"] if _word_after({"drafter.infer"}, {"--json", "-j"}) else [],
     help={
         "path": "the drafter's folder, with its weights",
         "target": FILES["target"],
@@ -420,7 +420,7 @@ def drafter_check(
 )
 def drafter_infer(
     _: Context,
-    path: str,
+    path: str | None = None,
     target: str | None = None,
     out: str | None = None,
     tokenizer: str | None = None,

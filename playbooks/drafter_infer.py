@@ -20,7 +20,7 @@ VERB = "drafter.infer"
 class Options:
     """Flags; paths are on this machine."""
 
-    path: str
+    path: str | None = None
     target: str | None = None
     out: str | None = None
     tokenizer: str | None = None
@@ -57,6 +57,10 @@ def run(options: Options, *, as_json: bool) -> int:
 
 def work_out(options: Options) -> tuple[Inference, Report]:
     """The inference, and what the check says about the config that it comes to. Raises UsageError."""
+    if options.path is None:
+        raise UsageError(
+            "which drafter? A folder with its weights is wanted", tries=[f"invoke {VERB} PATH --target PATH"]
+        )
     path = Path(options.path).expanduser()
     if not path.is_dir():
         raise UsageError(f"{options.path} is no folder with weights", why=["Sizes are read from the weights' header."])

@@ -36,7 +36,7 @@ def test_collapse_ends_it_early() -> None:
     assert pool(one.window for one in few(ALL_WRONG_C1, healthy=None)).rounds > 45
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=15), st.integers(10, 120))
 def test_no_drafter_costs_more_rounds_than_allowed(rates: list[float], most: int) -> None:
     """Property: whatever is accepted, the bound holds."""
