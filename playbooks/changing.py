@@ -19,6 +19,9 @@ from roles.release.audit import Entry, append
 from roles.release.lock import Lock, Owner
 from roles.step import Step
 
+_GOODBYE_S = 5
+"""How long somebody whose operation has failed is kept waiting for it to be written down."""
+
 
 @dataclass(frozen=True)
 class DeployOutcome:
@@ -125,7 +128,7 @@ def _entry(site: Site, event: str, release: str | None, steps: tuple[str, ...] =
 
 def _try_to_append(site: Site, entry: Entry) -> None:
     with contextlib.suppress(SpecrailError):  # what went wrong matters more than that it could not be written down
-        append(site.shell, site.layout, entry)
+        append(site.shell, site.layout, entry, timeout_s=_GOODBYE_S)
 
 
 def _boot_id() -> str:

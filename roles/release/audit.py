@@ -36,10 +36,11 @@ class Entry:
         return json.dumps({name: value for name, value in fields.items() if value is not None})
 
 
-def append(shell: Shell, layout: Layout, entry: Entry) -> None:
+def append(shell: Shell, layout: Layout, entry: Entry, *, timeout_s: float = 60) -> None:
     """Add a line. One exec; the line goes through stdin."""
     base = command(layout.base)
-    shell.run(f"umask 022; mkdir -p {base} && cat >>{base}/audit.jsonl", stdin=f"{entry.to_json()}\n".encode())
+    line = f"{entry.to_json()}\n".encode()
+    shell.run(f"umask 022; mkdir -p {base} && cat >>{base}/audit.jsonl", stdin=line, timeout_s=timeout_s)
 
 
 def question(layout: Layout, lines: int) -> str:

@@ -13,6 +13,9 @@ from roles.release.layout import Layout
 LEASE_S = 90
 """How long a lock outlives its owner's last sign of life."""
 
+_GOODBYE_S = 5
+"""How long somebody whose operation has failed is kept waiting for the lock to be given back."""
+
 
 @dataclass(frozen=True)
 class Owner:
@@ -97,7 +100,7 @@ class Lock:
         self._over.set()
         self._heart.join(timeout=10)
         try:
-            self._shell.run(_release(self._layout, self._owner.operation), timeout_s=15)
+            self._shell.run(_release(self._layout, self._owner.operation), timeout_s=15 if kind is None else _GOODBYE_S)
         except SpecrailError:
             if kind is None:
                 raise

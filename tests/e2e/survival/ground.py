@@ -107,8 +107,6 @@ class Ground:
         self._tokens = itertools.cycle(range(3, 15))
         self._builds = itertools.count(100)
         self._names = itertools.count()
-        self.tokens = 15
-        """Speculative tokens of the deploy that the host was brought to last."""
 
     # ------------------------------------------------------------------------------------ commands
 
@@ -153,8 +151,9 @@ class Ground:
         return self.start(*words, inventory=inventory).end()
 
     def other_tokens(self) -> str:
-        """A number of speculative tokens that is not deployed: what makes a deploy have something to do."""
-        return str(next(number for number in self._tokens if number != self.tokens))
+        """A number of speculative tokens that is not in service: what makes a deploy have something to do."""
+        in_service = self.tokens_of(self.seen().current)
+        return str(next(number for number in self._tokens if number != in_service))
 
     def converge(self, tokens: str) -> Ended:
         """Deploy with nothing in the way; it must come to rest with that many tokens in service."""
@@ -165,7 +164,6 @@ class Ground:
         assert seen.settled, seen
         assert self.serves(), ended.said
         assert self.tokens_of(seen.current) == int(tokens), ended.said
-        self.tokens = int(tokens)
         return ended
 
     def pends(self, *, previous: str | None) -> Seen:
@@ -199,9 +197,10 @@ class Ground:
 
     def goes_back_to(self, release: str | None) -> None:
         """Wait until the host has gone back to `release` without anybody's help."""
-        eventually(lambda: self.seen().pending is None and self.serves(), "the host has gone back")
+        eventually(lambda: self.seen().events[-2:] == ("activated", "reverted"), "the host goes back")
+        eventually(self.serves, "the server is back")
         seen = self.seen()
-        assert (seen.current, seen.promoted, seen.events[-1]) == (release, release, "reverted")
+        assert (seen.current, seen.promoted, seen.pending) == (release, release, None)
         assert len(self.engines()) == 1
         assert seen.timers == ()
 

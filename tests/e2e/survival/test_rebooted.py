@@ -6,12 +6,14 @@ FAILED = 1
 
 
 def test_a_promoted_release_is_started_again_by_a_deploy_that_changes_nothing_else(ground: Ground) -> None:
+    tokens = ground.other_tokens()
+    ground.converge(tokens)
     before = ground.seen()
     ground.lab.reboot(CTID)
     status = ground.run("status")
     assert status.code == FAILED
     assert "server is stopped" in status.said
-    again = ground.run("deploy", "--tokens", str(ground.tokens))
+    again = ground.run("deploy", "--tokens", tokens)
     assert again.code == 0, again.said
     assert f"{before.current} was started again and answers" in again.said
     after = ground.seen()
