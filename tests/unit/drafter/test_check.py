@@ -85,7 +85,15 @@ scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_
 anything = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4)
 )
-keys = sorted({*REAL["config"], *REAL["config"]["dflash_config"], "rope_parameters", "text_config", "draft_vocab_size"})
+more_keys = (
+    "rope_parameters",
+    "text_config",
+    "draft_vocab_size",
+    "speculators_config",
+    "n_predict",
+    "quantization_config",
+)
+keys = sorted({*REAL["config"], *REAL["config"]["dflash_config"], *more_keys, "eagle_aux_hidden_state_layer_ids"})
 
 
 @st.composite
@@ -99,19 +107,24 @@ def damaged(draw: st.DrawFn) -> dict[str, Any]:
     return config
 
 
+FLAGS = ["--compilation-config", "-O", "--max-num-seqs", "--max-num-batched-tokens", "--kv-cache-dtype", "fp8", "8"]
+
+
 @settings(max_examples=100)
 @given(
     anything | damaged(),
     anything | damaged(),
-    st.sampled_from(["dflash", "eagle3", "draft_model", "ngram"]),
-    st.sampled_from([UNKNOWN, *(traits(version) for version in ("0.19.1", "0.20.1", "0.25.0", "0.26.0", "0.33.0"))]),
+    st.sampled_from(["dflash", "dspark", "eagle", "eagle3", "mlp_speculator", "mtp", "draft_model", "ngram"]),
+    st.sampled_from([UNKNOWN, *map(traits, ("0.19.1", "0.20.1", "0.25.0", "0.26.0", "0.32.0+cpu", "0.33.0"))]),
     st.booleans(),
+    st.lists(st.sampled_from(FLAGS) | anything.map(json.dumps), max_size=5),
 )
-def test_any_json_is_judged(config: Any, target: Any, method: Any, engine: Any, weighed: bool) -> None:
+def test_any_json_is_judged(config: Any, target: Any, method: Any, engine: Any, weighed: bool, args: list[str]) -> None:
     """Property: whatever stands in either file, the answer is findings with a field and a remedy, as JSON."""
     drafter = Drafter(path="/d", tokens=15, method=method, repository="z-lab/Qwen3.6-27B-DFlash" if weighed else None)
     shapes = header({}) if weighed else None
-    report = check(config, target, shapes, drafter, engine, added_tokens={7: "a"}, server=Server(tensor_parallel=2))
+    server = Server.model_construct(**{**Server(tensor_parallel=2).__dict__, "args": tuple(args)})
+    report = check(config, target, shapes, drafter, engine, added_tokens={7: "a"}, server=server)
     for finding in report.findings:
         assert finding.field
         assert finding.remedy

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from playbooks.drafter import Options, run
 
@@ -82,3 +84,28 @@ def test_wrong_usage_ends_with_2(
 
 def test_two_forms_of_one_answer_are_wrong_usage() -> None:
     assert drafter(RIGHT, as_json=True, as_sarif=True) == 2
+
+
+bytes_of_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+).map(lambda value: json.dumps(value).encode())
+contents = st.binary(max_size=60) | bytes_of_json
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(config=contents, target=contents, tokenizer=contents, weights=contents)
+def test_any_files_are_answered(
+    config: bytes, target: bytes, tokenizer: bytes, weights: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Property: whatever bytes lie in the folders, there are findings as JSON, and an exit code of 0 or 1."""
+    files = {"config.json": config, "model.safetensors": weights, "model.safetensors.index.json": tokenizer}
+    folders = tmp_path / "drafter", tmp_path / "target"
+    for folder, content in zip(folders, (files, {"config.json": target, "tokenizer.json": tokenizer}), strict=True):
+        folder.mkdir(exist_ok=True)
+        for name, data in content.items():
+            (folder / name).write_bytes(data)
+    code = drafter(Options(path=str(folders[0]), target=str(folders[1]), engine="0.33.0"), as_json=True)
+    document = json.loads(capsys.readouterr().out)
+    assert code == document["exit_code"] == (0 if document["ok"] else 1)
