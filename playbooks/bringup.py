@@ -13,12 +13,14 @@ from roles.acceptance import baseline as baselines
 from roles.acceptance.baseline import Baseline
 from roles.acceptance.conditions import Conditions
 from roles.acceptance.gate import GateResult, Progress, run_gate
+from roles.engine.serve import cache_folder
 from roles.load.client import complete_sync, get
 from roles.load.endpoint import Endpoint
 from roles.load.history import Run
 from roles.load.prompts import PromptSet, digest, load_prompts
 from roles.release.facts import ReleaseFacts
 from roles.release.manifest import Manifest
+from roles.server.compile_cache import foreign_loads
 from roles.server.health import Health, probe
 from roles.server.signatures import explain
 from roles.server.startup import Started, wait_until_serving
@@ -77,6 +79,7 @@ def bring_up(
             offset = control.activate(manifest.id, nonce, confirm_within_s=within_s, previous=previous)
             work.done(f"switched to {manifest.id}; {way_back} unless confirmed")
         started = start(site, offset)
+        warn_of_foreign_graphs(site, manifest, started)
         with site.endpoint() as endpoint:
             first_answer(site, endpoint, started)
             if manifest.drafter is not None:
@@ -127,6 +130,17 @@ def start(site: Site, offset: int) -> Started:
         )
         work.done(f"serves {', '.join(started.health.models)} after {started.seconds:.1f} s")
     return started
+
+
+def warn_of_foreign_graphs(site: Site, manifest: Manifest, started: Started) -> None:
+    """Say when the engine loaded graphs that may be another drafter config's: then this one is not what runs."""
+    sha = (manifest.drafter or {}).get("config_sha256")
+    own = cache_folder(site.layout.base, manifest.venv or "", str(sha) if sha else None)
+    for path in foreign_loads(started.log_lines, own):
+        site.talk.warn(
+            f"compiled graphs were loaded from {path}, which other configs share: they may hold other target layers "
+            "(server.env must not set VLLM_CACHE_ROOT)"
+        )
 
 
 def first_answer(site: Site, endpoint: Endpoint, started: Started) -> str:

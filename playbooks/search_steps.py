@@ -7,7 +7,15 @@ from datetime import UTC, datetime
 
 from inventory.errors import DeadlineExceeded, ServerError, SpecrailError, UnreachableError
 from playbooks import build
-from playbooks.bringup import bring_up, confirm_within_s, explained, go_back, start, stored_baseline
+from playbooks.bringup import (
+    bring_up,
+    confirm_within_s,
+    explained,
+    go_back,
+    start,
+    stored_baseline,
+    warn_of_foreign_graphs,
+)
 from playbooks.changing import DeployOutcome
 from playbooks.deploy import Options as DeployOptions
 from playbooks.deploy import tidy
@@ -125,6 +133,7 @@ def _try(search: Search, candidate: Candidate) -> Measured:
         work.done(f"candidate {number} of {len(search.candidates)}, {candidate.label}: {manifest.id}")
     try:
         started = start(site, offset)
+        warn_of_foreign_graphs(site, manifest, started)
         windows = _measure(search, started, candidate)
     except (ServerError, DeadlineExceeded) as error:
         failure = error.what

@@ -157,6 +157,17 @@ def fp8_cache_on_ada(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
+@rule("compile-cache", engines="0.20 and later")
+def shared_compile_cache(evidence: Evidence) -> Iterator[Finding]:
+    """Each drafter config has a compile cache of its own: the engine's key leaves the target layers out."""
+    if evidence.server is not None and "VLLM_CACHE_ROOT" in evidence.server.env:
+        yield warning(
+            "server.env.VLLM_CACHE_ROOT",
+            "configs that differ in their target layers would share compiled graphs, and run each other's",
+            "leave it out: every build and config gets a folder of its own",
+        )
+
+
 def _more_room(batched: int, sequences: int, per_sequence: int) -> str:
     return f"--max-num-batched-tokens {sequences * per_sequence}, or --max-num-seqs {max(batched // per_sequence, 1)}"
 
@@ -191,4 +202,12 @@ def _value(args: tuple[str, ...], flag: str) -> str | None:
     return found
 
 
-RULES = (options, tensor_parallel, backend, token_budget, graphs_that_fit_no_batch, fp8_cache_on_ada)
+RULES = (
+    options,
+    tensor_parallel,
+    backend,
+    token_budget,
+    graphs_that_fit_no_batch,
+    fp8_cache_on_ada,
+    shared_compile_cache,
+)
