@@ -10,8 +10,6 @@ from tests.e2e.person import HOST, WRONG_CONFIG, Person, Said
 from tests.e2e.survival.command import Command
 from tests.lab.ground import Lab
 
-pytestmark = pytest.mark.xdist_group("e2e-refusals")
-
 DONE = (
     f"deploy --host {HOST}",
     f"plan --host {HOST} --tokens 4",

@@ -16,8 +16,6 @@ from tests.e2e.survival.command import Command
 from tests.lab import control
 from tests.lab.ground import Lab
 
-pytestmark = pytest.mark.xdist_group("e2e-refusals")
-
 SCREEN_ROWS = 25
 DEPLOY = f"deploy --host {HOST}"
 CHANGE = f"{DEPLOY} --tokens 6"

@@ -17,8 +17,6 @@ from tests.e2e.host import serves
 from tests.e2e.person import HOST, QUICK, WRONG_CONFIG, Person, Said
 from tests.lab.ground import Lab
 
-pytestmark = pytest.mark.xdist_group("e2e-story")
-
 API_KEY = "sk-cAnArY\"7$x/+=Zq'9\\e"
 """With all that a shell, JSON, a URL and an env file write in another way."""
 
