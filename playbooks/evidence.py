@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import cast
 
 from inventory.errors import ServerError, SpecrailError, UsageError
 from inventory.shell import command
@@ -14,7 +15,7 @@ from roles.acceptance import remote
 from roles.acceptance.baseline import Baseline, from_json
 from roles.acceptance.counters import delta, read
 from roles.acceptance.loglines import LogReader, Reading
-from roles.acceptance.scan import read_file, read_stream
+from roles.acceptance.scan import Readable, read_file, read_stream
 from roles.acceptance.series import Seen
 from roles.load.client import get
 
@@ -32,7 +33,7 @@ def from_files(names: Sequence[str]) -> Reading:
     for name in names:
         try:
             number = (
-                read_stream(sys.stdin.buffer, reader, number)
+                read_stream(cast("Readable", sys.stdin.buffer), reader, number)
                 if name == STDIN
                 else read_file(Path(name), reader, number)
             )

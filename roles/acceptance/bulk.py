@@ -1,10 +1,18 @@
 """vLLM's usual spec lines in bulk: what large logs consist of, read in a few array operations."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from roles.acceptance.window import Window
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Table = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+    Flags = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 NEEDLE = b" tokens, Per-position acceptance rate: "
 """In every spec line of vLLM 0.8.5-0.33, near its middle; rare enough to be searched for."""
@@ -81,43 +89,95 @@ class Gatherer:
         raise IndexError(row)
 
 
-def _added(rows: Sequence[bytes]) -> tuple[tuple[tuple[Window, int], ...], list[int]]:
-    """Windows by k, and the rows whose figures are not the expected ones or do not agree."""
+def batch_of_lines(text: bytes) -> Batch | None:
+    """The same for text that holds nothing but spec lines (what grep found)."""
     import numpy as np
 
-    groups: dict[int, list[int]] = {}
-    for i, row in enumerate(rows):
-        groups.setdefault(row.count(b"."), []).append(i)
-    windows, wrong = [], []
-    for dots, members in groups.items():
-        k = dots - 1  # the rates and the closing rate have a point each
-        text = b" ".join(rows[i] for i in members).translate(_ONLY_NUMBERS)
-        try:
-            numbers = np.array(text.split(), dtype=float)
-        except ValueError:
-            numbers = np.zeros(0)
+    from roles.acceptance.columns import table_of
+
+    at = text.find(NEEDLE)
+    k = text.count(b".", at + len(NEEDLE), text.find(b"%", at)) - 1 if at >= 0 else 0
+    if k >= 1:
+        table = table_of(text, k)
+        good = _agree(table)
+        wrong = np.flatnonzero(~good)
+        if good.any() and len(wrong) <= 0.1 * len(good) and len(good) == text.count(b"\n"):
+            lines = text.splitlines() if len(wrong) else []
+            last = text[text.rfind(b"\n", 0, -1) + 1 :]
+            return Batch(((_pooled(table[good]), int(good.sum())),), tuple(lines[i] for i in wrong), (b"", last))
+    gatherer = Gatherer()
+    return gatherer.block(text) or gatherer.flush()
+
+
+def _added(rows: Sequence[bytes]) -> tuple[tuple[tuple[Window, int], ...], list[int]]:
+    """Windows by k, and the rows whose figures are not the expected ones or do not agree."""
+    windows: list[tuple[Window, int]] = []
+    wrong: list[int] = []
+    for k, members in _by_k(rows):
+        chosen = rows if len(members) == len(rows) else [rows[i] for i in members]
+        numbers = _numbers(b" ".join(chosen))
         if k < 1 or numbers.size != (k + 3) * len(members):
             wrong += members
             continue
         table = numbers.reshape(len(members), k + 3)
-        accepted, drafted, rates, rate = table[:, 0], table[:, 1], table[:, 2:-1], table[:, -1]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rounds = np.floor(drafted / k)
-            good = (
-                (drafted > 0)
-                & (drafted < 1e12)
-                & (rounds * k == drafted)
-                & (np.abs(rate - 100 * accepted / drafted) <= 0.0501)
-                & (np.abs(rates.sum(axis=1) - accepted / rounds) <= 0.00051 * k)
-                & (np.diff(rates, axis=1, prepend=1.0) <= 0).all(axis=1)
-            )
+        good = _agree(table)
         wrong += [member for member, fine in zip(members, good.tolist(), strict=True) if not fine]
         if good.any():
-            means = rates[good].T @ rounds[good]
-            rounded = bool((rounds[good] >= 1000).any())
-            window = _window(int(rounds[good].sum()), int(accepted[good].sum()), means.tolist(), rounded=rounded)
-            windows.append((window, int(good.sum())))
+            windows.append((_pooled(table[good]), int(good.sum())))
     return tuple(windows), sorted(wrong)
+
+
+def _numbers(text: bytes) -> "Table":
+    """All numbers in a text; none when it has something like one that is not."""
+    import numpy as np
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)  # how numpy says that it did not come to the end
+        try:
+            return np.fromstring(text.translate(_ONLY_NUMBERS), sep=" ")
+        except (DeprecationWarning, ValueError):
+            return np.zeros(0)
+
+
+def _agree(table: "Table") -> "Flags":
+    """Which rows (accepted, drafted, k rates, closing rate) have figures that agree, with all drafts k tokens long."""
+    import numpy as np
+
+    accepted, drafted, rates, rate = table[:, 0], table[:, 1], table[:, 2:-1], table[:, -1]
+    k = rates.shape[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rounds = np.floor(drafted / k)
+        agreeing: Flags = (
+            (drafted > 0)
+            & (drafted < 1e12)
+            & (rounds * k == drafted)
+            & (np.abs(rate - 100 * accepted / drafted) <= 0.0501)
+            & (np.abs(rates.sum(axis=1) - accepted / rounds) <= 0.00051 * k)
+            & (np.diff(rates, axis=1, prepend=1.0) <= 0).all(axis=1)
+        )
+    return agreeing
+
+
+def _pooled(table: "Table") -> Window:
+    import numpy as np
+
+    accepted, drafted, rates = table[:, 0], table[:, 1], table[:, 2:-1]
+    rounds = drafted / rates.shape[1]
+    means = np.rint(rates * rounds[:, None]).sum(axis=0).tolist()  # exact below a thousand rounds
+    return _window(int(rounds.sum()), int(accepted.sum()), means, rounded=bool((rounds >= 1000).any()))
+
+
+def _by_k(rows: Sequence[bytes]) -> list[tuple[int, Sequence[int]]]:
+    """Indices of rows by k: the rates and the closing rate have a point each, and nothing else has."""
+    points = rows[0].count(b".")
+    if b"".join(rows).count(b".") == points * len(
+        rows
+    ):  # as good as always; where it is not so, the figures contradict
+        return [(points - 1, range(len(rows)))]
+    groups: dict[int, list[int]] = {}
+    for i, row in enumerate(rows):
+        groups.setdefault(row.count(b".") - 1, []).append(i)
+    return list(groups.items())
 
 
 def _window(rounds: int, accepted: int, means: Sequence[float], *, rounded: bool) -> Window:

@@ -4,17 +4,20 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from roles.acceptance import llamacpp, vllm_releases, vllm_spec, vllm_v0
 from roles.acceptance.bench_text import Block, is_figure
 from roles.acceptance.envelope import Line, unwrap
 from roles.acceptance.fragment import Fragment
-from roles.acceptance.metrics_text import Readings
 from roles.acceptance.series import Seen, Series
 from roles.acceptance.sglang import Ticks, is_without_speculation
 from roles.acceptance.sglang import is_line as is_sglang
 from roles.acceptance.silence import Silence
 from roles.acceptance.window import Window
+
+if TYPE_CHECKING:
+    from roles.acceptance.metrics_text import Readings
 
 _MOST_THROWN_OUT = 1000
 _MOST_FRAGMENTS = 10_000
@@ -98,6 +101,15 @@ def _says_something(raw: bytes) -> bool:
     )
 
 
+def _pace(before: Line, line: Line) -> float | None:
+    """Seconds for each token that rounds emitted, from a statistics line and the spec line after it."""
+    stats = vllm_spec.stats_of(before.text, before.at)
+    window = vllm_spec.window_of(line.text, line.at, stats, unequal=False) if stats else None
+    if not isinstance(window, Window) or not window.span_s:
+        return None
+    return window.span_s / (window.accepted + window.rounds)
+
+
 class LogReader:
     """Takes the lines of one log, or of several files of one server in their order; keeps only what it needs."""
 
@@ -119,7 +131,7 @@ class LogReader:
         self._generated: int | None = None
         self._sglang = Ticks()
         self._block = Block()
-        self._metrics = Readings()
+        self._metrics: Readings | None = None
         self._same: Counter[tuple[str | None, Window]] = Counter()
         self._last_same: tuple[str | None, Window] | None = None
 
@@ -148,7 +160,7 @@ class LogReader:
             if not self._block.fits(text):
                 self._end_block()
             self._block.take(number, text)
-        elif not self._metrics.take(number, text):
+        elif not self._counter(number, text):
             self._setup(text)
 
     @property
@@ -172,16 +184,19 @@ class LogReader:
         self._origin(before.origin)
         self._origin(line.origin)
         version = self._version()
-        stats = vllm_spec.stats_of(before.text, before.at)
-        alone = vllm_spec.window_of(line.text, line.at, stats, unequal=False)
-        busy = alone.span_s if isinstance(alone, Window) and alone.accepted else None
+        busy = _pace(before, line)
         for window, lines in windows:
             self._engines["vLLM"] += lines
-            if busy and isinstance(alone, Window):  # as fast as the last line's rounds were
-                window = replace(
-                    window, span_s=busy * (window.accepted + window.rounds) / (alone.accepted + alone.rounds)
-                )
-            self.series.add(Seen(window, number, line.at, None, version), of=lines)
+            timed = replace(window, span_s=busy * (window.accepted + window.rounds)) if busy else window
+            self.series.add(Seen(timed, number, line.at, None, version), of=lines)
+
+    def now(self, tail: bytes) -> None:
+        """Take the last lines of a log whose spec lines were taken already: they say how fast it is."""
+        lines = [unwrap(raw) for raw in tail.splitlines() if b"generation t" in raw or b"Per-position" in raw]
+        for before, line in zip(lines[-2::-1], lines[::-1], strict=False):
+            if (busy := _pace(before, line)) is not None:
+                self.series.pace(busy)
+                return
 
     def reading(self) -> Reading:
         """All that was found so far."""
@@ -193,10 +208,10 @@ class LogReader:
             else:
                 self.series.add(Seen(found[2], found[0], found[1]))
         self._sglang = Ticks()
-        if self._metrics:
+        if self._metrics is not None and self._metrics:
             self._engines["vLLM"] += 1
             self._keep(self._metrics.number, self._metrics.result())
-            self._metrics = Readings()
+            self._metrics = None
         versions = (*self._versions, *([self._said] if self._said and self._said not in self._versions else []))
         return Reading(
             seen=tuple(self.series),
@@ -240,6 +255,16 @@ class LogReader:
         found = llamacpp.request_of(text, number, self._generated)
         self._generated = None
         self._keep(number, found, Line(text))
+
+    def _counter(self, number: int, text: str) -> bool:
+        """Take a line of /metrics; its reader is loaded when there is one."""
+        if "vllm:" not in text and "process_start" not in text:
+            return False
+        if self._metrics is None:
+            from roles.acceptance.metrics_text import Readings
+
+            self._metrics = Readings()
+        return self._metrics.take(number, text)
 
     def _keep(self, number: int, found: Window | Fragment | str, line: Line | None = None) -> None:
         if isinstance(found, str):

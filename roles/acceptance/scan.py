@@ -1,58 +1,149 @@
 """Reads log files of any size in constant memory: line by line, and large ones by searching them."""
 
+import fcntl
 import gzip
 import io
+import os
+import shutil
+import stat
+import subprocess
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Protocol, cast
 
-from roles.acceptance.bulk import Batch, Gatherer
+from roles.acceptance.bulk import NEEDLE, Batch, Gatherer, batch_of_lines
 from roles.acceptance.loglines import LogReader
 
 _BLOCK = 256 << 10
-LINE_BY_LINE = 2 << 20
-"""Bytes of which every line is looked at: a server's start, and all of a usual log."""
+_SMALL = 8 << 20
+"""A file up to here, and any stream up to here, is read with every line looked at."""
+_HEAD = 512 << 10
+"""Of a larger file this much: it says whose log it is and how its server was started."""
 _LONGEST_LINE = 4 << 20
+_PIPE = 1 << 20
+_PIECES = 2
+_TAIL = 64 << 10
 _GZIP = b"\x1f\x8b"
 _OTHERS = (b"Speculative metrics: ", b"accept len: ", b"draft acceptance", b'"draft_n_accepted"')
 """Words of other engines, searched for as long as it is not known that vLLM's V1 engine writes the log."""
 
 
+class Readable(Protocol):
+    """What can be read: an open binary file, plain or compressed, stdin or a pipe."""
+
+    def readinto(self, buffer: memoryview, /) -> int | None:
+        """Fill the buffer as far as there is something; how much, 0 at the end."""
+
+
 def read_file(path: Path, reader: LogReader, number: int = 0) -> int:
     """Give the lines of a file (gzip is recognised by its first bytes) to the reader; returns how many were seen.
 
-    Raises OSError for what cannot be opened. A gzip file that is cut is read as far as it goes.
+    Raises OSError for what cannot be opened. A gzip file that is cut is read as far as it goes. In a large log grep
+    looks for the lines that count, where there is one.
     """
     with ExitStack() as stack:
         raw = stack.enter_context(path.open("rb", buffering=0))
-        first = raw.read(2)
-        if raw.seekable():
-            raw.seek(0)
-        file = stack.enter_context(gzip.open(raw)) if first == _GZIP else raw
-        return read_stream(cast("BinaryIO", file), reader, number)
+        kind = os.fstat(raw.fileno())
+        if not stat.S_ISREG(kind.st_mode):
+            return read_stream(raw, reader, number)
+        first = raw.read(len(_GZIP))
+        raw.seek(0)
+        if first == _GZIP:
+            return read_stream(stack.enter_context(gzip.open(raw)), reader, number)
+        if kind.st_size <= _SMALL:
+            return read_stream(raw, reader, number)
+        number = _head(raw, reader, number)
+        grep = shutil.which("grep")
+        if grep is None or not _usual(reader):
+            return _searched(raw, reader, number, _OTHERS)
+        with _grep(grep, raw) as found:
+            _found(found, reader, number)
+        with path.open("rb") as end:  # how fast it is now, and which engine that is, stands in the last lines
+            end.seek(-_TAIL, io.SEEK_END)
+            reader.now(end.read())
+        return number
 
 
-def read_stream(file: BinaryIO, reader: LogReader, number: int = 0) -> int:
+def read_stream(file: Readable, reader: LogReader, number: int = 0) -> int:
     """The same for what is open already. Lines are counted as long as all of them are looked at."""
     seen = 0
     gatherer = Gatherer()
-    others: tuple[bytes, ...] | None = None
     for block in _blocks(file):
-        if seen < LINE_BY_LINE or reader.unequal:
-            for line in io.BytesIO(block):
-                number += 1
-                reader.line(number, line)
+        if seen < _SMALL:
+            number = _lines(block, reader, number)
         else:
-            if others is None:
-                others = () if reader.engine == "vLLM" and not reader.is_v0 else _OTHERS
-            _give(gatherer.block(block), reader, number)
-            for needle in others:
-                _search(block, needle, reader, number)
+            _search(block, reader, number, gatherer, () if _usual(reader) else _OTHERS)
         seen += len(block)
     _give(gatherer.flush(), reader, number)
     return number
+
+
+def _usual(reader: LogReader) -> bool:
+    """Whether all lines that count are known to be those of vLLM's V1 engine."""
+    return reader.engine == "vLLM" and not reader.is_v0
+
+
+def _head(raw: io.FileIO, reader: LogReader, number: int) -> int:
+    block = raw.read(_HEAD) or b""
+    end = block.rfind(b"\n") + 1
+    raw.seek(end)
+    return _lines(block[:end], reader, number)
+
+
+@contextmanager
+def _grep(grep: str, raw: io.FileIO) -> Iterator[io.FileIO]:
+    """Spec lines, from where `raw` is to its end."""
+    words = NEEDLE.decode()
+    with subprocess.Popen(
+        [grep, "-aF", "-e", words], stdin=raw, stdout=subprocess.PIPE, bufsize=0, env={"LC_ALL": "C"}
+    ) as process:
+        found = cast("io.FileIO", process.stdout)
+        with suppress(OSError, AttributeError):
+            fcntl.fcntl(found, fcntl.F_SETPIPE_SZ, _PIPE)
+        yield found
+
+
+def _found(file: io.FileIO, reader: LogReader, number: int) -> None:
+    """What grep found, in pieces that are worth an array operation."""
+    pieces: list[bytes] = []
+    for block in _blocks(file):
+        pieces.append(block)
+        if len(pieces) == _PIECES:
+            _give(batch_of_lines(b"".join(pieces)), reader, number)
+            pieces.clear()
+    if pieces:
+        _give(batch_of_lines(b"".join(pieces)), reader, number)
+
+
+def _searched(file: io.FileIO, reader: LogReader, number: int, others: tuple[bytes, ...]) -> int:
+    gatherer = Gatherer()
+    for block in _blocks(file):
+        _search(block, reader, number, gatherer, others)
+    _give(gatherer.flush(), reader, number)
+    return number
+
+
+def _lines(block: bytes, reader: LogReader, number: int) -> int:
+    for line in io.BytesIO(block):
+        number += 1
+        reader.line(number, line)
+    return number
+
+
+def _search(block: bytes, reader: LogReader, number: int, gatherer: Gatherer, others: tuple[bytes, ...]) -> None:
+    if reader.unequal:
+        others = (NEEDLE, *others)
+    else:
+        _give(gatherer.block(block), reader, number)
+    for needle in others:
+        at = block.find(needle)
+        while at >= 0:
+            start = block.rfind(b"\n", 0, at) + 1
+            end = block.find(b"\n", at) + 1 or len(block)
+            reader.line(number, block[start:end])
+            at = block.find(needle, end)
 
 
 def _give(batch: Batch | None, reader: LogReader, number: int) -> None:
@@ -63,16 +154,7 @@ def _give(batch: Batch | None, reader: LogReader, number: int) -> None:
         reader.line(number, line)
 
 
-def _search(block: bytes, needle: bytes, reader: LogReader, number: int) -> None:
-    at = block.find(needle)
-    while at >= 0:
-        start = block.rfind(b"\n", 0, at) + 1
-        end = block.find(b"\n", at) + 1 or len(block)
-        reader.line(number, block[start:end])
-        at = block.find(needle, end)
-
-
-def _blocks(file: BinaryIO) -> Iterator[bytes]:
+def _blocks(file: Readable) -> Iterator[bytes]:
     """Pieces of about a quarter of a megabyte that end with a line, the last one as it is."""
     buffer = bytearray(2 * _BLOCK)
     kept = 0
@@ -81,7 +163,7 @@ def _blocks(file: BinaryIO) -> Iterator[bytes]:
             buffer.extend(bytes(_BLOCK))  # a very long line
         with memoryview(buffer) as view:
             try:
-                got = file.readinto(view[kept : kept + _BLOCK])  # type: ignore[attr-defined]
+                got = file.readinto(view[kept : kept + _BLOCK])
             except (EOFError, zlib.error, gzip.BadGzipFile):
                 got = 0  # a compressed file that is cut
             total = kept + (got or 0)

@@ -1,7 +1,7 @@
 """Windows in their order, in bounded memory: when there are too many, neighbours are added up."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from roles.acceptance.window import Window, pool
 
@@ -42,6 +42,13 @@ class Series:
         self._seen.append(seen)
         if len(self._seen) >= self._most:
             self._seen = _halved(self._seen)
+
+    def pace(self, seconds_a_token: float) -> None:
+        """Say of the last window how long its tokens took."""
+        if self._seen:
+            window = self._seen[-1].window
+            span_s = seconds_a_token * (window.accepted + window.rounds)
+            self._seen[-1] = replace(self._seen[-1], window=replace(window, span_s=span_s))
 
 
 def _halved(seen: list[Seen]) -> list[Seen]:

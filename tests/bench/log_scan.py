@@ -1,0 +1,84 @@
+"""Measure reading a large log against `grep -cF` on the same file, in turn: seconds, GB/s, the ratio, and memory.
+
+    python -m tests.bench.log_scan [--megabytes 1000] [--requests 40] [--runs 5] [--file LOG]
+
+Without --file it makes a log whose counts are known, checks them, and removes it.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from tests.bench.log_generator import write
+
+_CHECKOUT = Path(__file__).parents[2]
+_READ = """
+import json, resource, sys
+from pathlib import Path
+from roles.acceptance.judgement import judge
+from roles.acceptance.loglines import LogReader
+from roles.acceptance.scan import read_file
+reader = LogReader()
+read_file(Path(sys.argv[1]), reader)
+found = judge(reader.reading(), label="log")
+peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+summary = found.summary
+print(json.dumps({"windows": found.reading.kept, "rounds": summary.rounds, "accepted": summary.accepted,
+                  "drafted": summary.drafted, "peak_mib": peak / 1024}))
+"""
+
+
+def measure(path: Path, runs: int) -> dict[str, object]:
+    """Medians of whole commands, start of the interpreter included; each run reads with grep and with specrail."""
+    grep_s, ours_s, found = [], [], {}
+    for run in range(runs + 1):  # the first fills the page cache and does not count
+        began = time.perf_counter()
+        subprocess.run(["grep", "-cF", "SpecDecoding metrics", str(path)], capture_output=True, check=True)
+        middle = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, "-c", _READ, str(path)], capture_output=True, check=True, cwd=_CHECKOUT, text=True
+        )
+        if run:
+            grep_s.append(middle - began)
+            ours_s.append(time.perf_counter() - middle)
+        found = json.loads(done.stdout)
+    size_gb = path.stat().st_size / 1e9
+    ratios = [grep / ours for grep, ours in zip(grep_s, ours_s, strict=True)]
+    return {
+        "gb": round(size_gb, 3),
+        "grep_s": round(median(grep_s), 3),
+        "specrail_s": round(median(ours_s), 3),
+        "grep_gb_s": round(size_gb / median(grep_s), 2),
+        "specrail_gb_s": round(size_gb / median(ours_s), 2),
+        "speed_of_grep": round(median(ratios), 2),
+        **found,
+    }
+
+
+def main() -> int:
+    """Print the measurement as JSON; 1 when a count is not the known one."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--megabytes", type=int, default=1000)
+    parser.add_argument("--requests", type=int, default=40, help="access lines in ten seconds, on average")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--file", type=Path, help="measure this log instead")
+    given = parser.parse_args()
+    if given.file is not None:
+        sys.stdout.write(json.dumps(measure(given.file, given.runs)) + "\n")
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "serve.log"
+        truth = write(path, given.megabytes * 1_000_000, given.requests)
+        found = measure(path, given.runs)
+    wrong = [name for name in ("windows", "rounds", "accepted", "drafted") if found[name] != truth[name]]
+    sys.stdout.write(json.dumps({**found, "wrong": wrong}) + "\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
