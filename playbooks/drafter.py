@@ -1,5 +1,6 @@
 """invoke drafter: whether a drafter's config is right, on a host or in folders of this machine; changes nothing."""
 
+import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,12 +14,14 @@ from playbooks.reach import get_in
 from playbooks.site import Site
 from playbooks.survey import Survey, survey
 from roles.drafter import launch, local, sarif, text
-from roles.drafter.assess import assess, assess_files
+from roles.drafter.assess import assess, assess_files, wanted_config
 from roles.drafter.check import Report
+from roles.drafter.config import Row, diff
 from roles.drafter.engines import traits
 from roles.drafter.finding import Finding
 
 VERB = "drafter"
+_ROW = ("field", "running", "wanted")
 
 
 @dataclass(frozen=True)
@@ -44,10 +47,14 @@ class Options:
 
 @dataclass(frozen=True)
 class DrafterOutcome:
-    """What a check found."""
+    """What a check found.
+
+    changes: what a deploy would change in the config that runs now; None where nothing runs, or it cannot be read
+    """
 
     subject: str
     report: Report | None
+    changes: tuple[Row, ...] | None = None
     findings: tuple[Finding, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -59,14 +66,21 @@ class DrafterOutcome:
         return ExitCode.DONE if self.report is None or self.report.ok else ExitCode.FAILED
 
     def as_json(self) -> dict[str, object]:
-        """ok, findings, unknowable."""
-        return text.as_json(self.report or Report((), ()))
+        """ok, findings, unknowable; of a host also what would change."""
+        rows = None if self.changes is None else [dict(zip(_ROW, row, strict=True)) for row in self.changes]
+        return {**text.as_json(self.report or Report((), ())), **({} if rows is None else {"changes": rows})}
 
     def render(self) -> str:
         """A block a finding."""
         if self.report is None:
             return f"{self.subject}: no drafter is wanted here"
-        return f"{self.subject}: {text.counts(self.findings)}\n{text.table(self.report).rstrip()}"
+        lines = [f"{self.subject}: {text.counts(self.findings)}", text.table(self.report).rstrip()]
+        if self.changes:
+            lines.append("against the config that runs now:")
+            lines += [
+                f"      {field}: {before or 'absent'} -> {after or 'absent'}" for field, before, after in self.changes
+            ]
+        return "\n".join(lines)
 
 
 def run(hosts: Sequence[str], inventory: str | None, options: Options, *, as_json: bool, as_sarif: bool) -> int:
@@ -119,7 +133,7 @@ def check_files(options: Options) -> DrafterOutcome:
 
 
 def check_host(site: Site, options: Options) -> DrafterOutcome:
-    """Judge the drafter that a host's inventory wants, in the folders as they are there. One exec."""
+    """Judge the drafter that a host's inventory wants, in the folders as they are there. Two execs."""
     changes = {"tokens": whole_number("tokens", options.tokens), "repository": options.repository}
     changes |= {"revision": options.revision, "method": options.method}
     site.change({f"drafter.{key}": value for key, value in changes.items() if value is not None})
@@ -137,6 +151,7 @@ def check_host(site: Site, options: Options) -> DrafterOutcome:
     return DrafterOutcome(
         site.name,
         assess(host.drafter, seen.drafter, traits(version, pull_request), host.server, gpus=gpus or None),
+        _changes(site, wanted_config(host.drafter, seen.drafter)),
     )
 
 
@@ -147,6 +162,15 @@ def engine_version(host: Host, seen: Survey) -> str | None:
         return max(built, key=lambda venv: venv.built_at or "").version
     kind, _, number = host.engine.source.partition(":")
     return number if kind == "release" else None
+
+
+def _changes(site: Site, wanted: dict[str, object] | None) -> tuple[Row, ...] | None:
+    running = site.shell.read(f"{site.layout.base}/current/drafter/config.json")
+    try:
+        config = json.loads(running or b"")
+    except (ValueError, RecursionError):
+        return None
+    return diff(config, wanted) if isinstance(config, dict) and wanted is not None else None
 
 
 def _hosts(hosts: Sequence[str], inventory: str | None, options: Options, *, as_json: bool, as_sarif: bool) -> int:

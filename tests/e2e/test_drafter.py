@@ -83,6 +83,14 @@ def test_check_reads_the_hosts_folders_and_ends_with_1(writer: Person, poor: See
     assert look_again(writer, "--sarif")["runs"][0]["results"][0]["level"] == "error"
 
 
+def test_check_says_what_a_deploy_would_change(writer: Person, poor: Seen, tmp_path: Path) -> None:
+    (tmp_path / "right.json").write_text(json.dumps({"dflash_config": {"mask_token_id": 248070}}))
+    assert writer.types(f"drafter --host {HOST} --json").answer["changes"] == []
+    said = writer.types(f"drafter --host {HOST} --drafter-config {tmp_path / 'right.json'}")
+    assert said.code == 0
+    assert "dflash_config.mask_token_id: 248064 -> 248070" in said.out
+
+
 def look_again(writer: Person, form: str) -> dict[str, Any]:
     return writer.types(f"drafter --host {HOST} {form}").document
 
