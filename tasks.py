@@ -305,6 +305,36 @@ def acceptance(
         raise Exit(code=code)
 
 
+@_verb(
+    iterable=["host"],
+    help={
+        **COMMON,
+        "once": "look once and end, for cron: 0 well, 1 an alarm goes on, 4 nothing can be said",
+        "interval": "seconds between two looks (30)",
+        "textfile": "write Prometheus metrics there (node_exporter's textfile collector)",
+    },
+)
+def watch(
+    _: Context,
+    host: list[str],
+    once: bool = False,
+    interval: str | None = None,
+    textfile: str | None = None,
+    inventory: str | None = None,
+    json: bool = False,
+) -> None:
+    """Follow a host's acceptance and say each event once: an alarm when it begins, and when it is over.
+
+    Examples:
+      invoke watch --host ct129
+      */5 * * * *  cd /opt/specrail && ./run invoke watch --host ct129 --once --textfile /var/lib/metrics/ct129.prom
+    """
+    from playbooks import watch as playbook
+
+    options = playbook.Options(once=once, interval=interval, textfile=textfile)
+    _run("watch", lambda site: playbook.run(site, options), host, inventory, json, stop_at_failure=False)
+
+
 @_verb(iterable=["host"], help={**COMMON, "yes": "do not ask"})
 def destroy(_: Context, host: list[str], yes: bool = False, inventory: str | None = None, json: bool = False) -> None:
     """Destroy a host's container and all that is in it. Asks first.
@@ -458,6 +488,7 @@ def drafter_infer(
         "vary": "FIELD=VALUE,VALUE or FIELD=VALUE;VALUE; may be given several times: every combination is a candidate",
         "tokens": CHANGES["tokens"],
         "rounds": "how many rounds a candidate may cost (default: 58)",
+        "allow-drafter-errors": "search although the check found errors in other fields",
         "fresh": "forget what an interrupted search has measured",
         "dry-run": "say what it will cost; change nothing",
     },
@@ -468,6 +499,7 @@ def drafter_search(
     vary: list[str],
     tokens: str | None = None,
     rounds: str | None = None,
+    allow_drafter_errors: bool = False,
     fresh: bool = False,
     dry_run: bool = False,
     inventory: str | None = None,
@@ -484,7 +516,14 @@ def drafter_search(
     """
     from playbooks import drafter_search as playbook
 
-    options = playbook.Options(vary=tuple(vary), tokens=tokens, rounds=rounds, fresh=fresh, dry_run=dry_run)
+    options = playbook.Options(
+        vary=tuple(vary),
+        tokens=tokens,
+        rounds=rounds,
+        allow_drafter_errors=allow_drafter_errors,
+        fresh=fresh,
+        dry_run=dry_run,
+    )
     _run("drafter.search", lambda site: playbook.run(site, options), host, inventory, json)
 
 
@@ -529,7 +568,7 @@ def _lab() -> Collection:
     return lab
 
 
-namespace = Collection(deploy, plan, bench, tune, acceptance, rollback, status, releases, health, logs, destroy)
+namespace = Collection(deploy, plan, bench, tune, acceptance, watch, rollback, status, releases, health, logs, destroy)
 namespace.add_collection(Collection("drafter", drafter_check, drafter_infer, drafter_search))
 namespace.add_collection(Collection("inventory", inventory_show, inventory_schema, inventory_check))
 namespace.add_collection(_lab(), name="lab")

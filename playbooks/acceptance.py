@@ -13,7 +13,7 @@ from playbooks.cli import print_json
 from playbooks.site import Site
 from roles.acceptance.judgement import Judgement, compare, judge
 from roles.acceptance.judgement_text import as_text
-from roles.acceptance.loglines import Reading
+from roles.acceptance.reading import Reading
 from roles.acceptance.since import since
 
 _CODES = {"pass": ExitCode.DONE, "fail": ExitCode.FAILED, "inconclusive": ExitCode.INCONCLUSIVE}

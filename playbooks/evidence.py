@@ -14,7 +14,8 @@ from playbooks.site import Site
 from roles.acceptance import remote
 from roles.acceptance.baseline import Baseline, from_json
 from roles.acceptance.counters import delta, read
-from roles.acceptance.loglines import LogReader, Reading
+from roles.acceptance.loglines import LogReader
+from roles.acceptance.reading import Reading
 from roles.acceptance.scan import Readable, read_file, read_stream
 from roles.acceptance.series import Seen
 from roles.load.client import get

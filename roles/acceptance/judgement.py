@@ -9,7 +9,7 @@ from roles.acceptance.advice import Advice, advise
 from roles.acceptance.changes import Change, changes
 from roles.acceptance.conditions import Conditions, Difference
 from roles.acceptance.diagnosis import Cause, diagnose
-from roles.acceptance.loglines import Reading
+from roles.acceptance.reading import Reading
 from roles.acceptance.series import Seen
 from roles.acceptance.statistics import Comparison
 from roles.acceptance.summary import Summary, summarise

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from inventory.errors import UsageError
-from roles.acceptance.loglines import Reading
+from roles.acceptance.reading import Reading
 from roles.acceptance.series import Seen
 
 _SPAN = re.compile(r"(\d{1,6})\s*(s|min|m|h|d)")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import fsum
 
 from roles.acceptance.fragment import total
-from roles.acceptance.loglines import Reading
+from roles.acceptance.reading import Reading
 from roles.acceptance.series import Seen
 from roles.acceptance.window import Window, pool
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from roles.acceptance.loglines import Reading, read
+from roles.acceptance.loglines import read
+from roles.acceptance.reading import Reading
 from roles.acceptance.summary import Summary, summarise
 
 _ROOT = Path(__file__).parents[2] / "cases" / "acceptance" / "field"

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from roles.acceptance import scan
 from roles.acceptance.bulk import NEEDLE, Batch, Gatherer, batch_of_lines
-from roles.acceptance.loglines import LogReader, Reading, read
+from roles.acceptance.loglines import LogReader, read
+from roles.acceptance.reading import Reading
 from roles.acceptance.window import Window, pool
 from tests.bench.log_generator import write
 from tests.unit.acceptance.printed_logs import log

@@ -1,0 +1,120 @@
+"""Following one server: the newest windows decide, and each event is told once."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from inventory.models import Gate
+from roles.acceptance.judgement import Judgement, judge
+from roles.acceptance.reading import Reading
+from roles.acceptance.series import Seen
+
+ENOUGH_ROUNDS = 300
+"""The newest windows with at least so many rounds together are judged: a collapse is called by far fewer."""
+_MOST_WINDOWS = 200
+
+
+@dataclass(frozen=True)
+class State:
+    """What is remembered between two looks.
+
+    inode, offset: where the log is to be gone on with
+    recent:        the newest windows
+    alarm:         id of the event that goes on; None when all is well
+    rounds:        counted since the watch began, and so on
+    """
+
+    inode: int | None = None
+    offset: int = 0
+    recent: tuple[Seen, ...] = ()
+    alarm: str | None = None
+    rounds: int = 0
+    accepted: int = 0
+    drafted: int = 0
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that began or ended. text is one line for people, next a command."""
+
+    kind: Literal["alarm", "recovered"]
+    id: str
+    text: str
+    next: str | None
+
+
+_STATE = TypeAdapter(State)
+
+
+def to_json(state: State) -> bytes:
+    """What `from_json` reads."""
+    return _STATE.dump_json(state)
+
+
+def from_json(text: bytes | None) -> State:
+    """The state that was kept; a new one for nothing, or for what cannot be read."""
+    if text is None:
+        return State()
+    try:
+        return _STATE.validate_json(text)
+    except (ValidationError, ValueError):
+        return State()
+
+
+def look(state: State, reading: Reading, *, policy: Gate, host: str) -> tuple[State, tuple[Event, ...], Judgement]:
+    """Take what was read since the last look. Pure.
+
+    An alarm begins when the newest rounds fail, is told once, and ends when they pass; in between (inconclusive, or
+    nothing served) it stays as it is. A k or an engine that changed begins with its own windows only.
+    """
+    recent = _newest((*state.recent, *reading.seen))
+    found = judge(replace(reading, seen=recent, kept=len(recent)), label=host, policy=policy, host=host)
+    after = replace(
+        state,
+        recent=recent,
+        rounds=state.rounds + sum(one.window.rounds for one in reading.seen),
+        accepted=state.accepted + sum(one.window.accepted for one in reading.seen),
+        drafted=state.drafted + sum(one.window.drafted for one in reading.seen),
+    )
+    if not reading.seen:
+        return after, (), found
+    if found.outcome == "fail" and state.alarm is None:
+        cause = found.causes[0] if found.causes else None
+        alarm = cause.id if cause else "acceptance"
+        why = f"; most likely {cause.cause}" if cause else ""
+        event = Event("alarm", alarm, f"{found.reasons[0]}{why}", cause.next if cause else None)
+        return replace(after, alarm=alarm), (event,), found
+    if found.outcome == "pass" and state.alarm is not None:
+        text = f"acceptance length is {found.summary.length:.2f} again" if found.summary.length else "well again"
+        return replace(after, alarm=None), (Event("recovered", state.alarm, text, None),), found
+    return after, (), found
+
+
+def at(state: State, inode: int | None, offset: int) -> State:
+    """The state, to go on from there."""
+    return replace(state, inode=inode, offset=offset)
+
+
+def as_json(state: State, events: Sequence[Event], found: Judgement) -> dict[str, object]:
+    """The look for programs."""
+    return {
+        **found.as_json(),
+        "alarm": state.alarm,
+        "events": [asdict(event) for event in events],
+        "watched": {"rounds": state.rounds, "accepted": state.accepted, "drafted": state.drafted},
+    }
+
+
+def _newest(seen: Sequence[Seen]) -> tuple[Seen, ...]:
+    kept: list[Seen] = []
+    rounds = 0
+    for one in reversed(seen):
+        if kept and one.window.k != kept[-1].window.k:
+            break
+        kept.append(one)
+        rounds += one.window.rounds
+        if rounds >= ENOUGH_ROUNDS or len(kept) >= _MOST_WINDOWS:
+            break
+    return tuple(kept[::-1])
