@@ -173,22 +173,52 @@ def bench(
     _run("bench", lambda site: playbook.run(site, options), host, inventory, json)
 
 
-@task(
-    positional=[],
-    help={"json": COMMON["json"], "from": "JSON list of points that were measured, instead of a host: only arithmetic"},
+@_verb(
+    iterable=["host"],
+    help={
+        **COMMON,
+        "from": "JSON list of points that were measured, instead of a host: only arithmetic",
+        "apply": "write the best into the inventory and deploy it",
+        "measure-all": "measure every number of tokens, and show predicted against measured",
+        "prompts": "how many prompts, or a JSONL file of your own",
+        "concurrency": "requests at a time",
+        "max-tokens": "per prompt",
+    },
 )
-def tune(_: Context, from_: str, json: bool = False) -> None:
-    """Find the number of speculative tokens that gives the most tok/s from as few measurements as possible.
+def tune(
+    _: Context,
+    host: list[str],
+    from_: str | None = None,
+    apply: bool = False,
+    measure_all: bool = False,
+    prompts: str | None = None,
+    concurrency: str | None = None,
+    max_tokens: str | None = None,
+    inventory: str | None = None,
+    json: bool = False,
+) -> None:
+    """Find the number of speculative tokens that gives the most tok/s, with at most three server starts.
 
-    FILE is a JSON list of {"speculative_tokens", "tok_s", "rounds", "accepted", "drafted", "per_position_rates",
-    "concurrency"}; what is not known is left out.
+    Measures what serves, predicts the speed at every number of tokens, and proves the best by measuring it. Ends on the
+    release that was there, or with --apply on the best. --from FILE takes a JSON list of points instead, with the keys
+    speculative_tokens, tok_s, rounds, accepted, drafted, per_position_rates, concurrency: those that are known.
 
-    Example: invoke tune --from points.json --json
+    Examples:
+      invoke tune --host ct129 --apply
+      invoke tune --from points.json --json
     """
+    if from_ is not None:
+        from playbooks.tune_file import from_file
+
+        if code := from_file(from_, as_json=json):
+            raise Exit(code=code)
+        return
     from playbooks import tune as playbook
 
-    if code := playbook.from_file(from_, as_json=json):
-        raise Exit(code=code)
+    options = playbook.Options(
+        apply=apply, measure_all=measure_all, prompts=prompts, concurrency=concurrency, max_tokens=max_tokens
+    )
+    _run("tune", lambda site: playbook.run(site, options), host, inventory, json)
 
 
 @_verb(iterable=["host"], help={**COMMON, "to": "release to go to (default: the last one before that passed its gate)"})

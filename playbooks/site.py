@@ -33,7 +33,7 @@ class Site:
     """
 
     def __init__(self, resolved: ResolvedHost, *, verb: str, checkout: Path, talk_to: Console) -> None:
-        self._resolved = resolved
+        self._resolved = self._as_written = resolved
         self._checkout = checkout
         self.verb = verb
         self.operation = secrets.token_hex(5)
@@ -76,6 +76,16 @@ class Site:
         """Put flags over what the inventory says. Raises InventoryError for what does not fit."""
         if changes:
             self._resolved = with_changes(self._resolved, changes)
+
+    def begin_another(self) -> None:
+        """Take flags off again and become another operation: for a verb that changes a host more than once."""
+        self._resolved = self._as_written
+        self.operation = secrets.token_hex(5)
+
+    @property
+    def inventory_file(self) -> Path | None:
+        """The file that says what is wanted; None for a host that no file holds."""
+        return next((Path(origin.file) for origin in self._as_written.origins.values() if origin.file), None)
 
     @cached_property
     def layout(self) -> Layout:

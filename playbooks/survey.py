@@ -53,6 +53,11 @@ def drafter_question(site: Site) -> str:
     return drafter_facts.question(site.host.model.path, drafter.path if drafter else None)
 
 
+def drafter_facts_of(site: Site) -> DrafterFacts:
+    """Only what the model and drafter folders hold. One exec."""
+    return drafter_facts.parse(ask(site.shell, {"drafter": drafter_question(site)}, timeout_s=_ASK_S)["drafter"].text)
+
+
 def release_facts(site: Site) -> ReleaseFacts:
     """Only what the releases and the server are, for verbs that need no more. One exec."""
     get_in(site)

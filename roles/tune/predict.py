@@ -16,7 +16,7 @@ NOISE = 0.015
 """Relative standard deviation of a run's tok/s from one run to the next, where no k was measured twice."""
 FREE = 0.01
 """A k is as good as the best when less than this share of the speed is lost with it, on average ..."""
-HARMLESS = 0.02
+HARMLESS = 0.015
 """... or when chance may decide between them and no more than this is lost."""
 _BY_CHANCE = 0.05
 _ASSUMED_ROUNDS = 200

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from playbooks.tune import from_file
+from playbooks.tune_file import from_file
 from tests.unit.tune.points import FIELD_5, FIELD_15
 
 
