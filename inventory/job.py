@@ -64,6 +64,7 @@ def run_job(
     folder: str,
     *,
     timeout_s: float,
+    outcome: str | None = None,
     on_line: Callable[[str], None] | None = None,
     on_interrupt: Literal["kill", "leave"] = "leave",
     on_wait: Callable[[float], None] | None = None,
@@ -73,12 +74,13 @@ def run_job(
     """Run `script` (POSIX sh, no secrets in it) on the host and follow its log, whatever happens to the line.
 
     name:    names the files in `folder` (absolute; made if absent). One job of a name runs at a time.
+    outcome: names what the job brings about; scripts with the same one are the same to us (default: the text)
     on_line: gets each line of the log once, also those from before an attaching call
     on_interrupt: what a Ctrl-C does to the job. "leave": it goes on, and the same call finds it again
     on_wait: told now and then for how many seconds the host has been out of reach, while it is
 
-    A job with this name and the same script that still runs, or has ended within the last hour with nobody told, is
-    followed instead of being started twice. Raises LockedError when another script runs under this name;
+    A job with this name and the same outcome that still runs, or has ended within the last hour with nobody told, is
+    followed instead of being started twice. Raises LockedError when one of another outcome runs under this name;
     DeadlineExceeded after timeout_s (all of the job's processes are killed then); ConnectionLost when the host stays
     out of reach (the job goes on); PreflightError when flock or setsid are missing. A status that is not 0 is a result.
     """
@@ -87,7 +89,7 @@ def run_job(
     job = _Job(shell, name, folder, on_wait, clock, sleep)
     deadline = clock() + timeout_s
     try:
-        job.start(script)
+        job.start(script, outcome or script)
         return job.follow(on_line, deadline, timeout_s)
     except KeyboardInterrupt as interrupt:
         if on_interrupt == "kill":
@@ -130,10 +132,10 @@ class _Job:
         self._attached = False
         self._log = f"{folder}/{name}.log"
 
-    def start(self, script: str) -> None:
+    def start(self, script: str, outcome: str) -> None:
         """Start it, or attach to the one that is there. Repeating it is safe: a second start attaches to the first."""
         data = script.encode()
-        digest = hashlib.sha256(data).hexdigest()
+        digest = hashlib.sha256(outcome.encode()).hexdigest()
         begin = partial(self._run, START, digest, self._id, str(len(data)), stdin=data)
         try:
             answer = begin()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from inventory.errors import DeadlineExceeded, ServerError, SpecrailError, UnreachableError
+from inventory.errors import DeadlineExceeded, LockedError, ServerError, SpecrailError, UnreachableError
 from inventory.models import Gate, Host
 from playbooks.site import Site
 from roles.acceptance import baseline as baselines
@@ -88,6 +88,8 @@ def bring_up(
                     f"{site.layout.release(manifest.id)}/gate.json", json.dumps(gate.as_json()).encode(), mode=0o644
                 )
                 _remember(site, manifest, gate, started)
+    except LockedError:
+        raise  # nothing of ours to go back from
     except SpecrailError as error:
         raise _went_back(site, nonce, previous, before, error) from error
     outcome = gate.verdict.outcome if gate else "pass"

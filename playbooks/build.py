@@ -45,6 +45,8 @@ def _build(site: Site, inside: Inside) -> None:
             inside.build_script,
             f"{site.layout.base}/jobs",
             timeout_s=site.host.engine.build_timeout_s,
+            # Not the script's text: once a build has installed what the host lacked, a later look plans without that.
+            outcome=inside.engine.venv,
             on_line=line,
             on_wait=lambda seconds: work.say(
                 f"{site.name} is out of reach for {seconds:.0f} s; the build goes on there"

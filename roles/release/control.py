@@ -3,13 +3,16 @@
 import hashlib
 from dataclasses import dataclass
 
-from inventory.errors import CommandError, ServerError
+from inventory.errors import CommandError, LockedError, ServerError
 from inventory.shell import Result, Shell, command
 from roles.release.layout import Layout, Supervisor
 from templates.render import render
 
 NOT_PENDING = 9
 """Exit status of control.sh when the activation it is asked about is no longer pending."""
+
+_NOT_OURS = 10
+"""Exit status of control.sh when the lock is held by another operation than the one that wants to switch."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,22 @@ class Control:
     layout: Layout
 
     def activate(self, release: str, nonce: str, *, confirm_within_s: float, previous: str | None) -> int:
-        """Arm the way back, switch to the release, restart. Returns the log's offset. One exec."""
-        return _offset(self._run("activate", release, nonce, str(int(confirm_within_s)), previous or ""))
+        """Arm the way back, switch to the release, restart. Returns the log's offset. One exec.
+
+        nonce: begins with the operation's, as in its lock. Raises LockedError, and has changed nothing, when another one has taken
+        that over meanwhile.
+        """
+        try:
+            return _offset(self._run("activate", release, nonce, str(int(confirm_within_s)), previous or ""))
+        except CommandError as error:
+            if error.exit_status != _NOT_OURS:
+                raise
+            raise LockedError(
+                "somebody else has taken over the lock; nothing was switched",
+                where=(self.shell.name,),
+                why=["This operation could not renew its lease in time: the host was out of reach for too long."],
+                tries=[f"invoke status --host {self.shell.name}"],
+            ) from error
 
     def confirm(self, nonce: str) -> None:
         """Make the pending release the promoted one. Raises ServerError when the host has gone back by itself."""

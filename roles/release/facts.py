@@ -78,10 +78,11 @@ say promoted "$(readlink "$base/promoted" 2>/dev/null || :)"
 say control "$(sha "$base/control.sh")"
 say unit "$(sha {command(layout.unit)})"
 say env "$(sha "$base/current/server.env")"
-if [ -d /run/systemd/system ] && [ -f {command(layout.unit)} ]; then
-  systemctl is-active --quiet {command(f"specrail-{layout.service}.service")} && say running 1 || say running 0
-elif [ -f "$base/run/supervisor.lock" ] && ! flock -n "$base/run/supervisor.lock" true; then say running 1
-else say running 0; fi
+running=0
+if [ -d /run/systemd/system ] && grep -qs "^ExecStart=$base/" {command(layout.unit)} &&
+  systemctl is-active --quiet {command(f"specrail-{layout.service}.service")}; then running=1; fi
+if [ -f "$base/run/supervisor.lock" ] && ! flock -n "$base/run/supervisor.lock" true; then running=1; fi
+say running "$running"
 cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | awk '$4 == "0A" {{ n = split($2, a, ":"); print a[n] }}' |
   grep -qix {port:04X} && say port 1 || say port 0
 say log "$(wc -c <{command(layout.log)} 2>/dev/null || echo 0)"

@@ -24,8 +24,14 @@ def leave_a_lock(ground: Ground, *, lease_s: int) -> None:
     boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     expires = int(time.time()) + lease_s
     folder = ground.base() / "lock"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     (folder / "details.json").write_text(json.dumps({**STRANGER, "boot_id": boot_id, "expires": expires}))
+
+
+def drop_the_lock(ground: Ground) -> None:
+    """As its owner would."""
+    (ground.base() / "lock/details.json").unlink()
+    (ground.base() / "lock").rmdir()
 
 
 def test_the_second_is_told_who_is_at_work_and_breaks_nothing(ground: Ground) -> None:
@@ -78,11 +84,26 @@ def test_a_lock_from_another_machine_counts_while_its_lease_lasts(ground: Ground
     assert ended.code == LOCKED
     assert "locked by berta at bertas-laptop: rollback" in ended.said
     assert "Its lease ends in" in ended.said
-    (ground.base() / "lock/details.json").unlink()
-    (ground.base() / "lock").rmdir()
+    drop_the_lock(ground)
     assert ground.seen() == before
 
 
 def test_a_lock_from_another_machine_is_taken_over_when_its_lease_is_over(ground: Ground) -> None:
     leave_a_lock(ground, lease_s=-1)
     ground.converge(ground.other_tokens())
+
+
+def test_who_lost_the_lock_while_the_host_was_out_of_reach_switches_nothing(ground: Ground) -> None:
+    before = ground.seen()
+    with ground.held_build():
+        deploy = ground.start("deploy", inventory=ground.inventory(host=ground.another_build()))
+        deploy.until("engine +lock")
+        leave_a_lock(ground, lease_s=60)
+    ended = deploy.end()
+    assert ended.code == LOCKED, ended.said
+    assert "somebody else has taken over the lock; nothing was switched" in ended.said
+    after = ground.seen()
+    assert after.lock is not None
+    assert after.lock["who"] == "berta"
+    assert (after.current, after.promoted, after.pending) == (before.current, before.promoted, None)
+    drop_the_lock(ground)

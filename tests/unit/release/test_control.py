@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from inventory.errors import ServerError
+from inventory.errors import LockedError, ServerError
 from roles.release import control, facts
 from roles.release.layout import Layout
 from roles.release.stage import File, Staging, stage
@@ -172,6 +172,20 @@ def test_an_unknown_release_changes_nothing(host: Host) -> None:
         host.control.activate("2026-01-01T00-00-00Z-0000", "n2", confirm_within_s=60, previous=GOOD)
     after = host.facts()
     assert (after.current, after.promoted, after.pending) == (before.current, before.promoted, None)
+
+
+def test_who_has_lost_the_lock_switches_nothing(host: Host) -> None:
+    host.control.activate(GOOD, "n1", confirm_within_s=60, previous=None)
+    host.control.confirm("n1")
+    before = host.facts()
+    (host.base / "lock").mkdir()
+    (host.base / "lock/details.json").write_text('{"who": "berta", "nonce": "hers"}')
+    with pytest.raises(LockedError):
+        host.control.activate(NEXT, "ours", confirm_within_s=60, previous=GOOD)
+    after = host.facts()
+    assert (after.current, after.pending, after.log_bytes) == (before.current, None, before.log_bytes)
+    host.control.activate(NEXT, "hers", confirm_within_s=60, previous=GOOD)
+    assert host.facts().current == NEXT
 
 
 def test_watch_gives_each_byte_of_the_log_once(host: Host) -> None:

@@ -136,6 +136,18 @@ def test_the_same_job_that_still_runs_is_followed_not_started_again(folder: str,
     assert starts(tmp_path) == 1
 
 
+def test_another_script_with_the_same_outcome_follows_the_one_that_runs(
+    folder: str, gate: Gate, tmp_path: Path
+) -> None:
+    script = f"touch {tmp_path}/begun; {gate.wait}; echo the first"
+    first, _ = in_background(lambda: run_job(Here(), "build", script, folder, timeout_s=30, outcome="a venv"))
+    wait_for(lambda: (tmp_path / "begun").exists() or None, what="the start", timeout_s=20)
+    gate.open()
+    second = run_job(Here(), "build", "echo the second", folder, timeout_s=30, outcome="a venv")
+    first.join(20)
+    assert (second.attached, second.tail) == (True, ("the first",))
+
+
 def test_another_script_under_the_name_of_one_that_runs_is_refused(folder: str, gate: Gate, tmp_path: Path) -> None:
     script = f"touch {tmp_path}/begun; {gate.wait}"
     first, _ = in_background(lambda: run_job(Here(), "build", script, folder, timeout_s=30))
