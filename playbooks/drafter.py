@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from inventory.errors import ExitCode, SpecrailError, UsageError
-from inventory.models import Host
+from inventory.models import Drafter, Host
 from playbooks.cli import plain_console, print_json, report, run_verb
 from playbooks.flags import json_object, whole_number
 from playbooks.reach import get_in
@@ -134,9 +134,9 @@ def check_files(options: Options) -> DrafterOutcome:
 
 def check_host(site: Site, options: Options) -> DrafterOutcome:
     """Judge the drafter that a host's inventory wants, in the folders as they are there. Two execs."""
-    changes = {"tokens": whole_number("tokens", options.tokens), "repository": options.repository}
-    changes |= {"revision": options.revision, "method": options.method}
-    site.change({f"drafter.{key}": value for key, value in changes.items() if value is not None})
+    flags = {"tokens": whole_number("tokens", options.tokens), "repository": options.repository}
+    flags |= {"revision": options.revision, "method": options.method}
+    site.change({f"drafter.{key}": value for key, value in flags.items() if value is not None})
     if options.drafter_config is not None:
         site.change({"drafter.config": json_object("drafter-config", options.drafter_config)})
     host = site.host
@@ -144,15 +144,17 @@ def check_host(site: Site, options: Options) -> DrafterOutcome:
         return DrafterOutcome(site.name, None)
     get_in(site)
     seen = survey(site)
+    changes = _changes(site, wanted_config(host.drafter, seen.drafter))
+    return DrafterOutcome(site.name, judge(host, host.drafter, seen, options.engine), changes)
+
+
+def judge(host: Host, drafter: Drafter, seen: Survey, version: str | None = None) -> Report:
+    """What the check says of `drafter` in a host's folders. version: of an engine that is not the host's."""
     kind, _, number = host.engine.source.partition(":")
-    version = options.engine or engine_version(host, seen)
-    pull_request = int(number) if kind == "pr" and options.engine is None else None
+    pull_request = int(number) if kind == "pr" and version is None else None
+    engine = traits(version or engine_version(host, seen), pull_request)
     gpus = tuple(gpu.name for gpu in seen.gpu.gpus)
-    return DrafterOutcome(
-        site.name,
-        assess(host.drafter, seen.drafter, traits(version, pull_request), host.server, gpus=gpus or None),
-        _changes(site, wanted_config(host.drafter, seen.drafter)),
-    )
+    return assess(drafter, seen.drafter, engine, host.server, gpus=gpus or None)
 
 
 def engine_version(host: Host, seen: Survey) -> str | None:

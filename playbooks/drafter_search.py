@@ -8,6 +8,7 @@ from pydantic import JsonValue
 from inventory.errors import UsageError
 from inventory.models import Drafter
 from playbooks.changing import locked, record
+from playbooks.drafter import judge
 from playbooks.flags import whole_number
 from playbooks.reach import get_in
 from playbooks.search_outcome import SearchOutcome, cost
@@ -17,8 +18,9 @@ from playbooks.site import Site
 from playbooks.survey import Survey, survey
 from roles.acceptance.few_rounds import MOST_ROUNDS
 from roles.acceptance.race import beaten_values
-from roles.drafter.assess import assess, wanted_config
+from roles.drafter.assess import wanted_config
 from roles.drafter.config import merge, sha256
+from roles.drafter.finding import refuse
 from roles.drafter.vary import Candidate, Field, combinations, read
 
 _DOUBT = {"error": 100, "warning": 1}
@@ -31,6 +33,7 @@ class Options:
     vary: Sequence[str] = ()
     tokens: str | None = None
     rounds: str | None = None
+    allow_drafter_errors: bool = False
     fresh: bool = False
     dry_run: bool = False
 
@@ -80,18 +83,29 @@ def _prepare(site: Site, seen: Survey, options: Options, most_rounds: int) -> Se
     state = SearchState(site.state, site.name, key)
     if options.fresh:
         state.forget()
-    candidates = _likeliest_first(host.drafter, seen, fields)
+    candidates = _likeliest_first(site, host.drafter, seen, fields)
+    if not options.allow_drafter_errors:
+        _refuse_what_no_search_mends(site, host.drafter, seen, candidates, fields)
     wanted = [candidate.choice for candidate in candidates]
     measured = [one for one in state.load() if one.choice in wanted]
     return Search(site, seen, candidates, state, measured, most_rounds)
 
 
-def _likeliest_first(drafter: Drafter, seen: Survey, fields: tuple[Field, ...]) -> tuple[Candidate, ...]:
+def _refuse_what_no_search_mends(
+    site: Site, drafter: Drafter, seen: Survey, candidates: tuple[Candidate, ...], fields: tuple[Field, ...]
+) -> None:
+    """Errors in fields that are not varied would spoil every candidate. Raises DrafterRefused."""
+    best = min(candidates, key=lambda candidate: candidate.doubts)
+    varied = {field.place for field in fields}
+    report = judge(site.host, _with(drafter, best.overlay), seen)
+    refuse([finding for finding in report.findings if finding.field not in varied])
+
+
+def _likeliest_first(site: Site, drafter: Drafter, seen: Survey, fields: tuple[Field, ...]) -> tuple[Candidate, ...]:
     """All candidates, values in the order of what the check has against them: nothing, warnings, errors."""
 
     def doubts(overlay: Mapping[str, JsonValue]) -> int:
-        asked = drafter.model_copy(update={"config": merge(drafter.config, overlay)})
-        found = assess(asked, seen.drafter).findings
+        found = judge(site.host, _with(drafter, overlay), seen).findings
         return sum(_DOUBT.get(finding.severity, 0) for finding in found)
 
     def alone(field: Field, value: JsonValue) -> int:
@@ -102,6 +116,10 @@ def _likeliest_first(drafter: Drafter, seen: Survey, fields: tuple[Field, ...]) 
         replace(field, values=tuple(sorted(field.values, key=lambda value: alone(field, value)))) for field in fields
     )
     return tuple(replace(one, doubts=doubts(one.overlay)) for one in combinations(ordered))
+
+
+def _with(drafter: Drafter, overlay: Mapping[str, JsonValue]) -> Drafter:
+    return drafter.model_copy(update={"config": merge(drafter.config, overlay)})
 
 
 def _start_s(search: Search) -> float | None:

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from inventory.errors import DeadlineExceeded, ServerError, SpecrailError, UnreachableError
+from inventory.errors import DeadlineExceeded, LockedError, ServerError, SpecrailError, UnreachableError
 from playbooks import build
 from playbooks.bringup import (
     bring_up,
@@ -66,8 +66,8 @@ def measure_all(search: Search) -> None:
             continue
         try:
             search.measured.append(_try(search, candidate))
-        except UnreachableError:
-            raise
+        except (UnreachableError, LockedError):
+            raise  # the host goes back by itself, or somebody else is in charge of it
         except KeyboardInterrupt:
             _leave(search)
             raise

@@ -149,6 +149,17 @@ def test_wrong_search_is_wrong_usage_and_changes_nothing(lab: Lab, writer: Perso
     assert look(lab) == before
 
 
+def test_error_that_no_search_mends_is_refused_before_any_restart(lab: Lab, writer: Person, found: Said) -> None:
+    inventory = writer.writes(
+        "other-error.yml", HAND_WRITTEN | {"hosts.ct129.drafter.config": {"layer_types": ["full_attention"]}}
+    )
+    before = look(lab)
+    said = writer.types(f"drafter.search --host {HOST} --vary mask_token_id=248064,248070", inventory=inventory)
+    assert said.code == 1
+    assert "layer_types: 1 are listed for 5 layers" in said.all
+    assert look(lab) == before
+
+
 def test_help_of_each_form_is_there(writer: Person) -> None:
     for verb in ("drafter", "drafter.infer", "drafter.search"):
         said = writer.types(f"{verb} --help")
