@@ -55,7 +55,7 @@ def test_the_models_are_there_and_cannot_be_written(ground: LxcGround) -> None:
 def test_the_driver_shows_where_a_real_one_does(ground: LxcGround) -> None:
     assert "580.95.05" in ground.inside("cat /proc/driver/nvidia/version").out
     ground.lab.fault("gpu-mismatch", ctid=129)
-    plan = ground.run("plan", "--tokens", str(ground.tokens))
+    plan = ground.run("plan", "--tokens", str(ground.tokens_of(ground.seen().current)))
     ground.lab.fault("gpu-mismatch", on=False, ctid=129)
     assert plan.code == 1, plan.said
     assert "565.57.01" in plan.said
