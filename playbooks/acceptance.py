@@ -11,7 +11,8 @@ from inventory.errors import ExitCode, SpecrailError, UsageError
 from playbooks import evidence
 from playbooks.cli import print_json
 from playbooks.site import Site
-from roles.acceptance.judgement import Judgement, compare, judge
+from roles.acceptance.against import compare
+from roles.acceptance.judgement import Judgement, judge
 from roles.acceptance.judgement_text import as_text
 from roles.acceptance.reading import Reading
 from roles.acceptance.since import since

@@ -102,7 +102,8 @@ def from_release(site: Site, release: str) -> Reading:
 
 def from_baseline(baseline: Baseline) -> Reading:
     """A gate's measurement as evidence: a window for each prompt."""
-    seen = tuple(Seen(prompt.window, i) for i, prompt in enumerate(baseline.windows, start=1) if prompt.window.rounds)
+    measured = [prompt for prompt in baseline.windows if prompt.window.rounds]
+    seen = tuple(Seen(prompt.window, i, prompt=prompt.prompt) for i, prompt in enumerate(measured, start=1))
     engine = baseline.conditions.engine
     versions = (engine.removeprefix("vllm "),) if engine else ()
     return Reading(seen=seen, kept=len(seen), engine="vLLM", versions=versions)

@@ -1,25 +1,23 @@
 """The verdict on evidence that nobody arranged: a log, a paste, counters over a while; alone or against another one."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 from inventory.models import Gate
 from roles.acceptance import diagnosis_history
 from roles.acceptance.advice import Advice, advise
 from roles.acceptance.changes import Change, changes
-from roles.acceptance.conditions import Conditions, Difference
+from roles.acceptance.conditions import Conditions
 from roles.acceptance.diagnosis import Cause, diagnose
 from roles.acceptance.reading import Reading
 from roles.acceptance.series import Seen
 from roles.acceptance.statistics import Comparison
 from roles.acceptance.summary import Summary, summarise
-from roles.acceptance.unpaired import unpaired
 from roles.acceptance.verdict import Outcome, Verdict, decide
 from roles.acceptance.version_facts import facts
 from roles.acceptance.vllm_releases import differ
 from roles.acceptance.window import PromptWindow, Window
 
-_SHORTER_BLOCK = 0.12  # as for the gate: what early positions gain when k falls from 15 to 5
 _MOST_TOLD = 50
 
 
@@ -112,7 +110,7 @@ def judge(reading: Reading, *, label: str, policy: Gate | None = None, host: str
         outcome, reasons = "fail", (_fell(since), *reasons)
     method = reading.method or ("dflash" if summary.accepted else "unknown")
     diagnosis = diagnose(recent.window, None, host=host, method=method)
-    causes = _without_twins([*diagnosis_history.causes(summary.seen, found, host=host), *diagnosis.causes])
+    causes = without_twins([*diagnosis_history.causes(summary.seen, found, host=host), *diagnosis.causes])
     notes = [note for note in verdict.notes if not note.startswith("no baseline")]
     if diagnosis.causes and reading.method is None and method == "dflash":
         notes.append("the log does not say the method of speculation: causes are told as for a DFlash drafter")
@@ -133,83 +131,6 @@ def judge(reading: Reading, *, label: str, policy: Gate | None = None, host: str
         version_facts=facts(version, reading.method) if version and (causes or outcome == "fail") else (),
         advice=advise(summary.window),
     )
-
-
-def compare(before: Judgement, after: Judgement, *, policy: Gate | None = None, host: str = "NAME") -> Judgement:
-    """Judge `after` with `before` as its baseline. Pure.
-
-    A drop fails only when it is both larger than policy.max_drop and statistically real. Acceptance rates are never
-    compared; where k differs, the first positions that both have are, and that is said.
-    """
-    policy = policy or Gate()
-    after = replace(after, against=before.label, before=before.summary)
-    if after.outcome == "inconclusive" and not after.summary.seen:
-        return after
-    old, new = ([one.window for one in side.summary.seen] for side in (before, after))
-    found = unpaired(old, new, policy.confidence)
-    differing = tuple(_differing(before, after))
-    notes = [*after.notes, *(f"not as before: {difference}" for difference in differing)]
-    if found is None:
-        why = "the earlier one has no window" if not old else "k differs and positions are not known on both sides"
-        reasons = (f"cannot be compared: {why}", *after.reasons)
-        outcome: Outcome = "fail" if after.outcome == "fail" else "inconclusive"
-        return replace(after, outcome=outcome, reasons=reasons, notes=tuple(notes))
-    shorter = 0.0
-    if found.positions is not None:
-        k_old, k_new = before.summary.k, after.summary.k
-        notes.append(
-            f"k differs ({k_old} -> {k_new}): acceptance rates do not compare; the lengths are over the first "
-            f"{found.positions} positions, approximately"
-        )
-        shorter = _SHORTER_BLOCK if (k_new or 0) > (k_old or 0) else 0.0
-    outcome, reason = _judge(found.change, policy, policy.max_drop + shorter)
-    diagnosis = diagnose(
-        found.after,
-        found.before,
-        host=host,
-        method=after.reading.method or "dflash",
-        differing=differing if found.positions is None else (),
-    )
-    reasons = (reason, *(() if after.outcome == "pass" else after.reasons))
-    if after.outcome == "fail":
-        outcome, reasons = "fail", (*after.reasons, reason)
-    elif after.outcome == "inconclusive" and outcome == "pass":
-        outcome = "inconclusive"
-    causes = _without_twins([*(diagnosis.causes if outcome != "pass" else ()), *after.causes])
-    version = after.reading.versions[-1] if after.reading.versions else None
-    return replace(
-        after,
-        outcome=outcome,
-        reasons=reasons,
-        causes=causes,
-        cannot_tell=diagnosis.cannot_tell if outcome != "pass" else after.cannot_tell,
-        notes=tuple(dict.fromkeys(notes)),
-        change=found.change,
-        version_facts=facts(version, after.reading.method) if version and outcome == "fail" else after.version_facts,
-    )
-
-
-def _judge(change: Comparison, policy: Gate, largest_drop: float) -> tuple[Outcome, str]:
-    size = f"acceptance length {100 * change.relative:+.1f} % ({100 * change.low:+.1f} to {100 * change.high:+.1f} %)"
-    if -change.relative > largest_drop:
-        if change.p_value < 1 - policy.confidence:
-            return "fail", f"{size}: more than {100 * largest_drop:g} % less than before"
-        return "inconclusive", f"{size}: may be chance, more rounds would tell"
-    if change.low < -largest_drop:
-        return "inconclusive", f"{size}: a drop of {100 * largest_drop:g} % could not have been seen"
-    return "pass", f"{size} against before"
-
-
-def _differing(before: Judgement, after: Judgement) -> Iterator[Difference]:
-    old, new = before.reading, after.reading
-    if old.engine is not None and new.engine is not None and old.engine != new.engine:
-        yield Difference("engine", old.engine, new.engine)
-    elif old.versions and new.versions and differ(old.versions[-1], new.versions[-1]):
-        yield Difference("engine", f"vLLM {old.versions[-1]}", f"vLLM {new.versions[-1]}")
-    if old.method != new.method and None not in (old.method, new.method):
-        yield Difference("drafter", old.method, new.method)
-    if before.summary.k != after.summary.k:
-        yield Difference("k", before.summary.k, after.summary.k)
 
 
 def _since_last_step(seen: Sequence[Seen], found: Sequence[Change]) -> tuple[list[PromptWindow], Change | None]:
@@ -245,7 +166,8 @@ def _notes(reading: Reading, summary: Summary) -> Iterator[str]:
         yield f"{len(reading.fragments)} more lines say too little to be counted: {reading.fragments[0].said}"
 
 
-def _without_twins(causes: Sequence[Cause]) -> tuple[Cause, ...]:
+def without_twins(causes: Sequence[Cause]) -> tuple[Cause, ...]:
+    """Each cause once, where it stood first."""
     return tuple({cause.id: cause for cause in reversed(causes)}.values())[::-1]
 
 

@@ -16,6 +16,7 @@ class Seen:
     at:           time on the engine's clock, as printed; of the last line where several were added up
     since_last_s: seconds since the spec line before it, idle time too; None when the line does not say
     version:      releases of vLLM that print such a line ("0.20.0-0.23.0")
+    prompt:       id of the prompt that it is of; None in a log
     """
 
     window: Window
@@ -23,6 +24,7 @@ class Seen:
     at: str | None = None
     since_last_s: float | None = None
     version: str | None = None
+    prompt: str | None = None
 
 
 class Series:

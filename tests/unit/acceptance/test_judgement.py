@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roles.acceptance.judgement import Judgement, compare, judge
+from roles.acceptance.against import compare
+from roles.acceptance.judgement import Judgement, judge
 from roles.acceptance.judgement_text import as_text
 from roles.acceptance.loglines import read
 from tests.unit.acceptance.printed_logs import log

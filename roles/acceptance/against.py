@@ -1,0 +1,111 @@
+"""One piece of evidence against another: two logs, two releases, before and after."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from inventory.models import Gate
+from roles.acceptance.conditions import Difference
+from roles.acceptance.diagnosis import diagnose
+from roles.acceptance.judgement import Judgement, without_twins
+from roles.acceptance.power import rounds_needed
+from roles.acceptance.statistics import paired
+from roles.acceptance.unpaired import Unpaired, unpaired
+from roles.acceptance.verdict import Outcome
+from roles.acceptance.version_facts import facts
+from roles.acceptance.vllm_releases import differ
+from roles.acceptance.window import PromptWindow
+
+_SHORTER_BLOCK = 0.12  # as for the gate: what early positions gain when k falls from 15 to 5
+
+
+def compare(before: Judgement, after: Judgement, *, policy: Gate | None = None, host: str = "NAME") -> Judgement:
+    """Judge `after` with `before` as its baseline. Pure.
+
+    A drop fails only when it is both larger than policy.max_drop and statistically real. Acceptance rates are never
+    compared; where k differs, the first positions that both have are, and that is said.
+    """
+    policy = policy or Gate()
+    after = replace(after, against=before.label, before=before.summary)
+    if after.outcome == "inconclusive" and not after.summary.seen:
+        return after
+    old, new = ([one.window for one in side.summary.seen] for side in (before, after))
+    found = _by_prompt(before, after, policy.confidence) or unpaired(old, new, policy.confidence)
+    differing = tuple(_differing(before, after))
+    notes = [*after.notes, *(f"not as before: {difference}" for difference in differing)]
+    if found is None:
+        why = "the earlier one has no window" if not old else "k differs and positions are not known on both sides"
+        reasons = (f"cannot be compared: {why}", *after.reasons)
+        outcome: Outcome = "fail" if after.outcome == "fail" else "inconclusive"
+        return replace(after, outcome=outcome, reasons=reasons, notes=tuple(notes))
+    shorter = 0.0
+    if found.positions is not None:
+        k_old, k_new = before.summary.k, after.summary.k
+        notes.append(
+            f"k differs ({k_old} -> {k_new}): acceptance rates do not compare; the lengths are over the first "
+            f"{found.positions} positions, approximately"
+        )
+        shorter = _SHORTER_BLOCK if (k_new or 0) > (k_old or 0) else 0.0
+    outcome, reason = _judge(found, policy, policy.max_drop + shorter)
+    diagnosis = diagnose(
+        found.after,
+        found.before,
+        host=host,
+        method=after.reading.method or "dflash",
+        differing=differing if found.positions is None else (),
+    )
+    reasons = (reason, *(() if after.outcome == "pass" else after.reasons))
+    if after.outcome == "fail":
+        outcome, reasons = "fail", (*after.reasons, reason)
+    elif after.outcome == "inconclusive" and outcome == "pass":
+        outcome = "inconclusive"
+    causes = without_twins([*(diagnosis.causes if outcome != "pass" else ()), *after.causes])
+    version = after.reading.versions[-1] if after.reading.versions else None
+    return replace(
+        after,
+        outcome=outcome,
+        reasons=reasons,
+        causes=causes,
+        cannot_tell=diagnosis.cannot_tell if outcome != "pass" else after.cannot_tell,
+        notes=tuple(dict.fromkeys(notes)),
+        change=found.change,
+        version_facts=facts(version, after.reading.method) if version and outcome == "fail" else after.version_facts,
+    )
+
+
+def _by_prompt(before: Judgement, after: Judgement, confidence: float) -> Unpaired | None:
+    """Two gates' measurements, compared prompt by prompt; None for anything else, and where k differs."""
+    sides = [
+        [PromptWindow(one.prompt, one.window) for one in side.summary.seen if one.prompt is not None]
+        for side in (before, after)
+    ]
+    whole = all(len(side) == len(of.summary.seen) for side, of in zip(sides, (before, after), strict=True))
+    if not whole or before.summary.k != after.summary.k:
+        return None
+    change = paired(sides[1], sides[0], confidence)
+    return None if change is None else Unpaired(change, None, before.summary.window, after.summary.window)
+
+
+def _judge(found: Unpaired, policy: Gate, largest_drop: float) -> tuple[Outcome, str]:
+    change = found.change
+    size = f"acceptance length {100 * change.relative:+.1f} % ({100 * change.low:+.1f} to {100 * change.high:+.1f} %)"
+    need = rounds_needed(found.after, largest_drop, confidence=policy.confidence) if 0 < largest_drop < 1 else None
+    more = f"; about {need} rounds on each side would tell" if need and need > found.after.rounds else ""
+    if -change.relative > largest_drop:
+        if change.p_value < 1 - policy.confidence:
+            return "fail", f"{size}: more than {100 * largest_drop:g} % less than before"
+        return "inconclusive", f"{size}: may be chance{more}"
+    if change.low < -largest_drop:
+        return "inconclusive", f"{size}: a drop of {100 * largest_drop:g} % could not have been seen{more}"
+    return "pass", f"{size} against before"
+
+
+def _differing(before: Judgement, after: Judgement) -> Iterator[Difference]:
+    old, new = before.reading, after.reading
+    if old.engine is not None and new.engine is not None and old.engine != new.engine:
+        yield Difference("engine", old.engine, new.engine)
+    elif old.versions and new.versions and differ(old.versions[-1], new.versions[-1]):
+        yield Difference("engine", f"vLLM {old.versions[-1]}", f"vLLM {new.versions[-1]}")
+    if old.method != new.method and None not in (old.method, new.method):
+        yield Difference("drafter", old.method, new.method)
+    if before.summary.k != after.summary.k:
+        yield Difference("k", before.summary.k, after.summary.k)
