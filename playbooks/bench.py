@@ -17,6 +17,7 @@ from roles.acceptance.window import Window
 from roles.load.client import get
 from roles.load.compare import Comparison, compare
 from roles.load.history import Run
+from roles.load.noise import requests_of
 from roles.load.prompts import PromptSet, load_prompts
 from roles.load.result import LoadResult, Progress
 from roles.load.run import run_load
@@ -138,7 +139,7 @@ def run(site: Site, options: Options) -> BenchOutcome:
         release=current.id,
         at=datetime.now(UTC),
         conditions=conditions,
-        summary=summary.as_json(),
+        summary={**summary.as_json(), "requests": requests_of(result)},
         counts=_counts(window),
         doubts=tuple(doubt.as_json() for doubt in doubtful),
     )

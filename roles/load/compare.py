@@ -1,12 +1,16 @@
 """Two runs side by side: what changed, under which conditions, and whether that may be said at all."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 
 from roles.load.history import Run
+from roles.load.noise import RUN_TO_RUN, Change, judge
 
 PREVENTING = frozenset({"model", "prompts", "temperature", "thinking", "concurrency", "max_tokens", "extra_body"})
 """Conditions of the work itself: where one is known to differ, the numbers are about different work."""
+
+_ALIKE = 2.0  # design effect: rounds of one prompt are alike
 
 _TIMED = (
     # metric, path in the summary, unit, more is better
@@ -44,6 +48,8 @@ class Row:
     """One number of both runs; change is relative (-0.1: a tenth less), None where it cannot or must not be said.
 
     better is None where there is no change to judge; why_not says why there is none although both numbers are known.
+    same:      the change is no larger than what two runs of the same thing may show
+    low, high: the change's bounds (95 %), where both runs have their requests' or rounds' spread
     """
 
     metric: str
@@ -53,6 +59,9 @@ class Row:
     change: float | None
     better: bool | None
     why_not: str | None = None
+    same: bool = False
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -93,14 +102,27 @@ def compare(before: Run, after: Run) -> Comparison:
     )
     why_not = refusals[0] if refusals else None
     rows = [
-        _row(metric, unit, _at(before.summary, path), _at(after.summary, path), why_not, more_is_better=more_is_better)
+        _judged(
+            _row(
+                metric,
+                unit,
+                _at(before.summary, path),
+                _at(after.summary, path),
+                why_not,
+                more_is_better=more_is_better,
+            ),
+            lambda metric, change: judge(metric, change, _requests(before), _requests(after)),
+        )
         for metric, path, unit, more_is_better in _TIMED
     ]
     k, k_now = _at(before.counts, ("k",)), _at(after.counts, ("k",))
     if k is None or k != k_now:
         why_not = why_not or f"not comparable at another k ({_said(k)} -> {_said(k_now)})"
     rows += [
-        _row(metric, unit, of(before), of(after), why_not, more_is_better=True)
+        _judged(
+            _row(metric, unit, of(before), of(after), why_not, more_is_better=True),
+            lambda _, change: _acceptance_change(before, after, change),
+        )
         for metric, unit, of in (
             ("acceptance length", "tokens/round", _acceptance_length),
             ("draft acceptance rate", "", _acceptance_rate),
@@ -133,6 +155,36 @@ def _row(
         return Row(metric, unit, before, after, None, None, why_not)
     better = None if after == before else (after > before) is more_is_better
     return Row(metric, unit, before, after, after / before - 1, better)
+
+
+def _judged(row: Row, judgement: Callable[[str, float], Change]) -> Row:
+    if row.change is None:
+        return row
+    found = judgement(row.metric, row.change)
+    better = None if found.same else row.better
+    return replace(row, same=found.same, better=better, low=found.low, high=found.high)
+
+
+def _requests(run: Run) -> object:
+    return (run.summary or {}).get("requests")
+
+
+def _acceptance_change(before: Run, after: Run, change: float) -> Change:
+    """Bounds from the spread of rounds; those of a prompt are alike, so the spread counts twice."""
+    errors = [_relative_error(run) for run in (before, after)]
+    if None in errors:
+        return Change(None, None, abs(change) <= RUN_TO_RUN)
+    reach = 1.96 * math.hypot(*(error or 0.0 for error in errors))
+    return Change(change - reach, change + reach, abs(change) <= reach)
+
+
+def _relative_error(run: Run) -> float | None:
+    """Standard error of the acceptance length over itself. Acceptance nests: Var = sum (2i+1) P_i - (sum P_i)^2."""
+    rates, rounds, length = _positions(run), _at(run.counts, ("rounds",)), _acceptance_length(run)
+    if not rates or not rounds or length is None:
+        return None
+    variance = sum((2 * i + 1) * rate for i, rate in enumerate(rates)) - sum(rates) ** 2
+    return math.sqrt(_ALIKE * max(0.0, variance) / rounds) / length
 
 
 def _acceptance_length(run: Run) -> float | None:

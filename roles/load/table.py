@@ -118,8 +118,12 @@ def _change(row: Row) -> tuple[str | Text, ...]:
     numbers = ["-" if value is None else _figures(value * (1e3 if ms else 1)) for value in (row.before, row.after)]
     change = Text("-")
     if row.change is not None:
-        word, style = ("", "") if row.better is None else ("better ", "green") if row.better else ("worse ", "red")
+        word, style = ("about the same ", "dim") if row.same else ("", "")
+        if row.better is not None:
+            word, style = ("better ", "green") if row.better else ("worse ", "red")
         change = Text.assemble((word, style), f"{100 * row.change:+.1f} %")
+        if row.low is not None and row.high is not None:
+            change.append(f" ({100 * row.low:+.1f} to {100 * row.high:+.1f})", style="dim")
     return (f"{row.metric} {'ms' if ms else row.unit}".rstrip(), *numbers, change)
 
 
