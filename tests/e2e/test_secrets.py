@@ -30,6 +30,7 @@ PLANTED = {"VLLM_API_KEY": API_KEY, "HF_TOKEN": FILE_TOKEN, "OTHER_TOKEN": COMMA
 VERBS = {
     f"plan --host {HOST}": 0,
     f"deploy --host {HOST}": 0,
+    f"deploy --host {HOST} --update": 0,
     f"bench --host {HOST} --json": 0,
     f"deploy --host {HOST} --tokens 5 --json": 0,
     f"deploy --host {HOST} --drafter-config {WRONG_CONFIG} --allow-drafter-errors": 3,
