@@ -54,7 +54,8 @@ def _verb(**options: Any) -> Callable[[Callable[..., None]], Task[Any]]:
                 sys.stderr.write(f"{options.get('name', body.__name__)}: interrupted\n")
                 raise Exit(code=130) from None
 
-        made_of: Task[Any] = task(**options)(run)
+        # Short flags would be given out by order: -i one thing here and another there, and -h no help.
+        made_of: Task[Any] = task(**{"auto_shortflags": False, **options})(run)
         return made_of
 
     return made
@@ -273,6 +274,7 @@ def health(_: Context, host: list[str], inventory: str | None = None, json: bool
         **COMMON,
         "lines": "how many of the last lines (default: 50)",
         "follow": "go on until Ctrl-C",
+        "f": "the same as --follow",
         "operation": "the audit's lines of one operation instead",
     },
 )
@@ -284,6 +286,7 @@ def logs(
     operation: str | None = None,
     inventory: str | None = None,
     json: bool = False,
+    f: bool = False,
 ) -> None:
     """Print the end of the engine's log.
 
@@ -291,7 +294,7 @@ def logs(
     """
     from playbooks import logs as playbook
 
-    options = playbook.Options(lines=lines, follow=follow, operation=operation, as_json=json)
+    options = playbook.Options(lines=lines, follow=follow or f, operation=operation, as_json=json)
     _run("logs", lambda site: playbook.run(site, options), host, inventory, json)
 
 

@@ -19,7 +19,10 @@ FOLDER = ".lab"
 _COMMON = {"folder": f"where the lab is (default: {FOLDER} in the checkout)", "json": "print facts as JSON on stdout"}
 
 
-@task(help={**_COMMON, "containers": "sandbox (default), or lxc: real ones, with systemd (root on Linux)"})
+@task(
+    help={**_COMMON, "containers": "sandbox (default), or lxc: real ones, with systemd (root on Linux)"},
+    auto_shortflags=False,
+)
 def up(_: Context, containers: str = "sandbox", folder: str | None = None, json: bool = False) -> None:
     """Start a practice ground that stays until lab.down.
 
@@ -35,7 +38,7 @@ def up(_: Context, containers: str = "sandbox", folder: str | None = None, json:
         _show(lab, json, f"The practice ground is up.\n  next: invoke deploy --host ct129{_inventory_option(lab)}")
 
 
-@task(help=_COMMON)
+@task(help=_COMMON, auto_shortflags=False)
 def down(_: Context, folder: str | None = None, json: bool = False) -> None:
     """Stop the practice ground; only its logs stay.
 
@@ -49,7 +52,7 @@ def down(_: Context, folder: str | None = None, json: bool = False) -> None:
         _print({"up": False, "folder": str(lab.layout.folder)}, json, "The practice ground is down.")
 
 
-@task(help=_COMMON)
+@task(help=_COMMON, auto_shortflags=False)
 def reset(_: Context, folder: str | None = None, json: bool = False) -> None:
     """Make the practice ground as new: no containers, no faults.
 
@@ -61,7 +64,7 @@ def reset(_: Context, folder: str | None = None, json: bool = False) -> None:
         _show(lab, json, "The practice ground is as new.")
 
 
-@task(help=_COMMON)
+@task(help=_COMMON, auto_shortflags=False)
 def status(_: Context, folder: str | None = None, json: bool = False) -> None:
     """Show its API, node, containers, faults, and what came in.
 
@@ -72,8 +75,7 @@ def status(_: Context, folder: str | None = None, json: bool = False) -> None:
 
 
 @task(
-    positional=["name"],
-    optional=["name"],
+    auto_shortflags=False,
     iterable=["set"],
     help={
         **_COMMON,

@@ -1,0 +1,47 @@
+"""Invoke as `./run invoke` starts it: wrong usage ends with exit code 2 and the word that was meant."""
+
+import difflib
+import re
+
+from invoke import Exit, ParseError, Program
+from invoke import __version__ as invoke_version
+
+from inventory.errors import ExitCode
+
+
+class VerbProgram(Program):
+    """Plain `invoke` ends with 1 for a mistyped flag, as it does for a verb that failed; a script must tell them apart."""
+
+    def parse_tasks(self) -> None:
+        """Read the verbs and their flags. Raises Exit(2) for what is none."""
+        try:
+            super().parse_tasks()
+        except ParseError as error:
+            raise Exit(self._words(error), code=ExitCode.USAGE) from error
+
+    def parse_core(self, argv: list[str] | None) -> None:
+        """Read invoke's own flags. Raises Exit(2) for what is none."""
+        try:
+            super().parse_core(argv)
+        except ParseError as error:
+            raise Exit(str(error), code=ExitCode.USAGE) from error
+
+    def _words(self, error: ParseError) -> str:
+        said = str(error)
+        met = re.search(r"No idea what '(.*)' is", said)
+        verb = getattr(error.context, "name", None)
+        lines = [f"{verb}: {said}" if verb else said]
+        if met:
+            word = met[1]
+            known = list(error.context.flags) if word.startswith("-") and error.context else list(self.parser.contexts)
+            lines[0] = f"{f'{verb}: ' if verb else ''}there is no {'flag' if word.startswith('-') else 'verb'} {word}"
+            if near := difflib.get_close_matches(word, known, 3):
+                lines.append(f"  Try:  {'   '.join(near)}")
+        lines.append(f"  See:  invoke {verb} --help" if verb else "  See:  invoke --list")
+        return "\n".join(lines)
+
+
+program = VerbProgram(name="Invoke", binary="invoke", binary_names=["invoke", "inv"], version=invoke_version)
+
+if __name__ == "__main__":
+    program.run()
