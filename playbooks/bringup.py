@@ -69,6 +69,8 @@ def bring_up(
     nonce = site.operation
     within_s = confirm_within_s(host)
     way_back = f"the host goes back to {previous}" if previous else "the host stops the server"
+    if previous == manifest.id:  # a rollback from something that was never promoted
+        way_back = "the host starts it anew"
     site.if_interrupted = (
         f"release {manifest.id} is in service, not confirmed: {way_back} by itself within {within_s:.0f} s"
     )
@@ -291,6 +293,16 @@ def _went_back(
     kind = "health" if isinstance(error, ServerError | DeadlineExceeded) else "error"
     try:
         back = go_back(site, nonce, previous, before, f"{kind}: failed")
+    except UnreachableError as second:
+        again = () if second.what == error.what else (f"Going back was not possible either: {second.what}",)
+        by_itself = f"The host goes back to {previous or 'nothing'} by itself"
+        error.why = (
+            *error.why,
+            *again,
+            f"{by_itself}, at the latest {confirm_within_s(site.host):.0f} s after the switch.",
+        )
+        error.tries = (*error.tries, f"invoke status --host {site.name}")
+        return error
     except SpecrailError as second:
         error.why = (
             *error.why,
