@@ -368,6 +368,28 @@ def watch(
     _run("watch", lambda site: playbook.run(site, options), host, inventory, json, stop_at_failure=False)
 
 
+@_verb(
+    iterable=["host"],
+    help={**COMMON, "last": "how many of the latest measurements (200)", "html": "write a page for a browser there"},
+)
+def history(
+    _: Context,
+    host: list[str],
+    last: str | None = None,
+    html: str | None = None,
+    inventory: str | None = None,
+    json: bool = False,
+) -> None:
+    """Show what was measured of a host before: acceptance length over time, gates with their verdicts.
+
+    Example: invoke history --host ct129 --html ct129.html
+    """
+    from playbooks import history as playbook
+
+    options = playbook.Options(last=last, html=html)
+    _run("history", lambda site: playbook.run(site, options), host, inventory, json, stop_at_failure=False)
+
+
 @_verb(iterable=["host"], help={**COMMON, "yes": "do not ask"})
 def destroy(_: Context, host: list[str], yes: bool = False, inventory: str | None = None, json: bool = False) -> None:
     """Destroy a host's container and all that is in it. Asks first.
@@ -601,7 +623,9 @@ def _lab() -> Collection:
     return lab
 
 
-namespace = Collection(deploy, plan, bench, tune, acceptance, watch, rollback, status, releases, health, logs, destroy)
+namespace = Collection(
+    deploy, plan, bench, tune, acceptance, watch, history, rollback, status, releases, health, logs, destroy
+)
 namespace.add_collection(Collection("drafter", drafter_check, drafter_infer, drafter_search))
 namespace.add_collection(Collection("inventory", inventory_show, inventory_schema, inventory_check))
 namespace.add_collection(_lab(), name="lab")

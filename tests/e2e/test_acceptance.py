@@ -52,3 +52,15 @@ def test_a_watch_goes_on_where_it_was_and_is_silent_while_all_is_well(
     again = person.types(f"watch --host {HOST} --once")
     assert (again.code, again.out.strip()) == (0, "")
     assert person.types(f"watch --host {HOST} --once --json").answer["watched"]["rounds"] == rounds
+
+
+def test_what_was_measured_before_is_plotted_and_written_as_a_page(busy: Seen, person: Person, tmp_path: Path) -> None:
+    said = person.types(f"history --host {HOST} --html {tmp_path / 'ct129.html'}")
+    assert said.code == 0, said.all
+    assert "k=15: acceptance length" in said.out
+    assert busy.current is not None
+    assert busy.current in said.out
+    assert "<svg" in (tmp_path / "ct129.html").read_text(encoding="utf-8")
+    runs = person.types(f"history --host {HOST} --json").answer["runs"]
+    assert {"gate", "bench"} <= {run["kind"] for run in runs}
+    assert runs[-1]["acceptance_length"] > 1.5
