@@ -101,6 +101,8 @@ def run(site: Site, options: Options) -> BenchOutcome:
         raise ServerError(
             "there is no release to measure", where=[site.name], tries=[f"invoke deploy --host {site.name}"]
         )
+    if facts.pending is not None:
+        site.talk.warn(f"{current.id} is not confirmed: the host may go back to {facts.pending.previous or 'nothing'}")
     bench = site.host.bench
     concurrency = whole_number("concurrency", options.concurrency) or bench.concurrency
     max_tokens = whole_number("max-tokens", options.max_tokens) or bench.max_tokens

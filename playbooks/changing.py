@@ -102,7 +102,9 @@ def locked(site: Site) -> Iterator[None]:
         operation=site.operation,
         verb=site.verb,
     )
-    with Lock(site.shell, site.layout, owner, _alive):
+    with Lock(site.shell, site.layout, owner, _alive) as lock:
+        if lock.taken_over:
+            site.talk.note(f"took the lock over from a {lock.taken_over}")
         yield
 
 

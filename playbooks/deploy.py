@@ -66,14 +66,14 @@ class PlanOutcome:
 def run(site: Site, options: Options) -> DeployOutcome | PlanOutcome:
     """Look, plan, and carry out."""
     site.change(_changes(options))
-    site.talk.headline(f"{site.verb} {site.name}")
+    site.talk.headline(f"{site.verb} {site.name} (container {site.host.container.ctid} on {site.node_name})")
     with site.talk.work("preflight", "look at the node, the container and the host") as work:
         outside = container.look(site, adopt=options.adopt)
         seen = survey(site) if outside.ready else None
         inside = _foresee(site, outside, seen, options) if seen else None
         work.done("the node, the container and the host were asked; nothing is in the way")
     steps = (*outside.steps, *(inside.steps if inside else _outline(site)))
-    notes = (*outside.notes, *(inside.notes if inside else ()))
+    notes = (*outside.notes, *(inside.notes if inside else ()), *_not_kept(options))
     if options.dry_run or any(step.changes for step in steps):
         site.talk.plan(list(steps))
     for note in notes:
@@ -196,6 +196,16 @@ def tidy(site: Site, seen: Survey) -> None:
         with site.talk.work("release", "prune") as work:
             prune.remove(site.shell, site.layout, gone, venvs)
             work.done(f"pruned {len(gone)} releases and {len(venvs)} venvs that nothing can want back")
+
+
+def _not_kept(options: Options) -> tuple[str, ...]:
+    """What the next plain deploy will take back, because only this one was told."""
+    said = {"drafter.tokens": options.tokens, "drafter.config": options.drafter_config}
+    return tuple(
+        f"{key} is this deploy's alone; to keep it, say it in the inventory (invoke inventory.show names the line)"
+        for key, flag in said.items()
+        if flag is not None
+    )
 
 
 def _changes(options: Options) -> dict[str, JsonValue]:

@@ -51,6 +51,12 @@ def run(site: Site, options: Options) -> LogsOutcome:
     if options.operation is not None:
         entries = audit.parse(site.shell.run(audit.question(site.layout, 10_000)).stdout)
         found = [entry for entry in entries if entry.get("operation") == options.operation]
+        if not found:
+            raise UsageError(
+                f"the audit has no operation {options.operation}",
+                where=[site.name],
+                tries=[f"invoke status --host {site.name}   (its last lines)"],
+            )
         return LogsOutcome(tuple(" ".join(f"{key}={value}" for key, value in entry.items()) for entry in found))
     count = str(_LINES if lines is None else lines)
     tail = command("tail", "-n", count, *(["-F"] if options.follow else []), site.layout.log)

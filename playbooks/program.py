@@ -10,7 +10,7 @@ from inventory.errors import ExitCode
 
 
 class VerbProgram(Program):
-    """Plain `invoke` ends with 1 for a mistyped flag, as it does for a verb that failed; a script must tell them apart."""
+    """Plain `invoke` ends with 1 for a mistyped flag as for a verb that failed; a script must tell them apart."""
 
     def parse_tasks(self) -> None:
         """Read the verbs and their flags. Raises Exit(2) for what is none."""

@@ -44,7 +44,14 @@ class ReleasesOutcome:
             box=None, pad_edge=False, header_style="dim", title=f"releases · {self.host}", title_justify="left"
         )
         for name in ("", "release", "gate", "length", "tokens", "engine"):
-            table.add_column(name, no_wrap=True, justify="right" if name in {"length", "tokens"} else "left")
+            # An id that is cut cannot be pasted; the engine may take a second line.
+            table.add_column(
+                name,
+                no_wrap=name != "engine",
+                overflow="fold",
+                min_width=25 if name == "release" else len(name),
+                justify="right" if name in {"length", "tokens"} else "left",
+            )
         for release in reversed(self.facts.releases):
             manifest = release.manifest
             length = _length(release)

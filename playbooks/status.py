@@ -87,7 +87,9 @@ class StatusOutcome:
             rows.append(("pending", _pending(release.pending, release.now)))
         if release.lock is not None:
             lock = release.lock
-            rows.append(("locked", f"by {lock.get('who')} at {lock.get('controller')}: {lock.get('verb')}"))
+            expires = lock.get("expires")
+            left = f", lease ends in {expires - release.now} s" if isinstance(expires, int) else ""
+            rows.append(("locked", f"by {lock.get('who')} at {lock.get('controller')}: {lock.get('verb')}{left}"))
         if self.gpus_wanted:
             rows += self._gpu_rows()
         if release.free_bytes is not None:

@@ -56,6 +56,7 @@ def stale_reason(
 class Lock:
     """A lock on one host, held while the block runs and renewed beside it.
 
+    left_behind: whether it could not be given back; then it ends with its lease
     Raises LockedError on entering when somebody else's operation holds it.
     """
 
@@ -64,7 +65,10 @@ class Lock:
         self._layout = layout
         self._owner = owner
         self._alive = alive
+        self.left_behind = False
         self._over = threading.Event()
+        self.taken_over: str | None = None
+        """Whose lock this was before, and why it was free to take; None when nobody held it."""
         self._heart = threading.Thread(target=self._beat, name="specrail-lease", daemon=True)
 
     def __enter__(self) -> "Lock":
@@ -92,6 +96,7 @@ class Lock:
                     tries=[f"invoke status --host {self._shell.name}"],
                 )
             stale = str(details.get("nonce") or "?")
+            self.taken_over = f"{details.get('verb') or 'an operation'} of {details.get('who') or 'somebody'}: {reason}"
         raise LockedError("another operation was faster", where=(self._shell.name,), tries=["run it again"])
 
     def __exit__(
@@ -102,9 +107,10 @@ class Lock:
         try:
             self._shell.run(_release(self._layout, self._owner.operation), timeout_s=15 if kind is None else _GOODBYE_S)
         except SpecrailError:
+            self.left_behind = True
             if kind is None:
                 raise
-            # The error on its way out matters more; the lease ends by itself.
+            # The error on its way out matters more.
 
     def _details(self) -> str:
         return json.dumps({**asdict(self._owner), "nonce": self._owner.operation})

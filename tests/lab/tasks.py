@@ -90,7 +90,7 @@ def fault(
     set: list[str],  # noqa: A002 - the flag's name
     name: str = "",
     off: bool = False,
-    ctid: int = 0,  # a default of None would make it a string
+    ctid: str = "",
     folder: str | None = None,
     json: bool = False,
 ) -> None:
@@ -108,7 +108,7 @@ def fault(
             return
         arguments: dict[str, Any] = dict(map(_argument, set))
         if ctid:
-            arguments["ctid"] = ctid
+            arguments["ctid"] = _ctid(ctid)
         lab = _lab(folder)
         lab.fault(name, not off, **arguments)
         _show(lab, json, f"{name} is {'off' if off else 'on'}.")
@@ -132,6 +132,14 @@ def _argument(text: str) -> tuple[str, Any]:
         return name, json_module.loads(value)
     except ValueError:
         return name, value
+
+
+def _ctid(text: str) -> int:
+    if not text.isdigit():
+        raise UsageError(
+            f"--ctid {text}: a container's number is wanted", where=("lab", "fault"), tries=("--ctid 129",)
+        )
+    return int(text)
 
 
 def _lab(folder: str | None, containers: Kind = "sandbox") -> Lab:

@@ -11,6 +11,7 @@ from roles.drafter.rules import (
     published,
     shape,
     sizes,
+    spelling,
     target,
     tokens,
     weights,
@@ -19,6 +20,7 @@ from roles.drafter.rules.rule import Rule
 
 RULES: tuple[Rule, ...] = (
     *shape.RULES,
+    *spelling.RULES,
     *published.RULES,
     *mask.RULES,
     *ids.RULES,
