@@ -16,7 +16,7 @@ from playbooks.desired import who
 from playbooks.site import Site
 from roles.acceptance.text import as_text
 from roles.release.audit import Entry, append
-from roles.release.lock import Lock, Owner
+from roles.release.lock import LEASE_S, Lock, Owner
 from roles.step import Step
 
 _GOODBYE_S = 5
@@ -102,10 +102,15 @@ def locked(site: Site) -> Iterator[None]:
         operation=site.operation,
         verb=site.verb,
     )
-    with Lock(site.shell, site.layout, owner, _alive) as lock:
-        if lock.taken_over:
-            site.talk.note(f"took the lock over from a {lock.taken_over}")
-        yield
+    lock = Lock(site.shell, site.layout, owner, _alive)
+    try:
+        with lock:
+            if lock.taken_over:
+                site.talk.note(f"took the lock over from a {lock.taken_over}")
+            yield
+    finally:
+        if lock.left_behind:
+            site.talk.warn(f"the lock could not be given back; it ends by itself within {LEASE_S} s")
 
 
 @contextlib.contextmanager

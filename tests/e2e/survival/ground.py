@@ -195,12 +195,13 @@ class Ground:
             assert release in seen.releases
         return seen
 
-    def goes_back_to(self, release: str | None) -> None:
-        """Wait until the host has gone back to `release` without anybody's help."""
-        eventually(lambda: self.seen().events[-2:] == ("activated", "reverted"), "the host goes back")
+    def goes_back_to(self, before: Seen) -> None:
+        """Wait until the host has gone back, without anybody's help, from an activation to what was promoted `before`."""
+        times = before.events.count("reverted")
+        eventually(lambda: self.seen().events.count("reverted") > times, "the host goes back")
         eventually(self.serves, "the server is back")
         seen = self.seen()
-        assert (seen.current, seen.promoted, seen.pending) == (release, release, None)
+        assert (seen.current, seen.promoted, seen.pending) == (before.promoted, before.promoted, None)
         assert len(self.engines()) == 1
         assert seen.timers == ()
 

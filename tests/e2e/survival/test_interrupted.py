@@ -50,7 +50,7 @@ def test_while_the_server_starts_the_host_goes_back_by_itself(ground: Ground) ->
     assert f"goes back to {before.promoted} by itself within 6 s" in interrupted(deploy).said
     ground.pends(previous=before.promoted)
     assert ground.seen().lock is None
-    ground.goes_back_to(before.promoted)
+    ground.goes_back_to(before)
 
 
 def test_during_the_gate_the_next_deploy_need_not_wait_for_the_host(ground: Ground) -> None:

@@ -64,7 +64,7 @@ def test_the_host_goes_back_by_itself(ground: Ground) -> None:
     deploy.kill()
     deploy.end()
     ground.pends(previous=before.promoted)
-    ground.goes_back_to(before.promoted)
+    ground.goes_back_to(before)
     status = ground.run("status")
     assert status.code == 0, status.said
     assert "reverted" in status.said

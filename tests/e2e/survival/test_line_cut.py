@@ -6,6 +6,7 @@ from contextlib import closing
 from tests.e2e.survival.ground import CTID, SHORT_PATIENCE, STUCK_START, TUNNEL, Ground, eventually
 
 UNREACHABLE = 6
+INTERRUPTED = 130
 
 
 def test_a_build_goes_on_without_the_line_and_is_followed_again(ground: Ground) -> None:
@@ -22,6 +23,25 @@ def test_a_build_goes_on_without_the_line_and_is_followed_again(ground: Ground) 
     assert ground.seen().settled
 
 
+def test_ctrl_c_without_a_line_leaves_the_lock_to_its_lease_and_the_build_to_the_next_deploy(ground: Ground) -> None:
+    inventory = ground.inventory(host=ground.another_build())
+    with ground.held_build():
+        deploy = ground.start("deploy", inventory=inventory)
+        deploy.until("engine +lock")
+        ground.lab.fault("ssh-down", ctid=CTID)
+        deploy.until("engine .*out of reach")
+        deploy.interrupt()
+        ended = deploy.end()
+        assert ended.code == INTERRUPTED, ended.said
+        assert "the lock could not be given back; it ends by itself within 90 s" in ended.said
+        assert "goes on on the host; the next deploy finds it" in ended.said
+        assert (ground.seen().lock or {}).get("pid") == deploy.pid
+        ground.lab.fault("ssh-down", on=False, ctid=CTID)
+    again = ground.run("deploy", inventory=inventory)
+    assert again.code == 0, again.said
+    assert ground.seen().settled
+
+
 def test_while_the_server_starts_the_host_goes_back_alone(ground: Ground) -> None:
     before = ground.seen()
     tokens = ground.other_tokens()
@@ -31,7 +51,7 @@ def test_while_the_server_starts_the_host_goes_back_alone(ground: Ground) -> Non
     ended = deploy.end()
     assert ended.code == UNREACHABLE, ended.said
     assert f"The host goes back to {before.promoted} by itself" in ended.said
-    ground.goes_back_to(before.promoted)
+    ground.goes_back_to(before)
     ground.lab.fault("ssh-down", on=False, ctid=CTID)
     ground.converge(tokens)
 
@@ -45,7 +65,7 @@ def test_during_the_gate_the_host_goes_back_alone(ground: Ground) -> None:
     ended = deploy.end()
     assert ended.code == UNREACHABLE, ended.said
     assert f"The host goes back to {before.promoted} by itself" in ended.said
-    ground.goes_back_to(before.promoted)
+    ground.goes_back_to(before)
     ground.lab.fault("ssh-down", on=False, ctid=CTID)
     ground.converge(tokens)
 
@@ -64,7 +84,7 @@ def test_just_before_the_confirmation_a_frozen_sshd_means_no_confirmation(ground
     assert ended.code == UNREACHABLE, ended.said
     assert "Its gate said pass" in ended.said
     assert f"the host goes back to {before.promoted} by itself" in ended.said
-    ground.goes_back_to(before.promoted)
+    ground.goes_back_to(before)
     ground.lab.fault("ssh-frozen", on=False, ctid=CTID)
     ground.converge(tokens)
 
@@ -79,4 +99,4 @@ def test_a_line_that_breaks_after_the_switch_was_sent_is_no_reason_to_send_it_ag
         ended = deploy.end()
     assert ended.code == UNREACHABLE, ended.said
     assert f"The host goes back to {before.promoted} by itself" in ended.said
-    ground.goes_back_to(before.promoted)
+    ground.goes_back_to(before)
