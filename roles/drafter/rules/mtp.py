@@ -25,7 +25,7 @@ def none_in_the_target(evidence: Evidence) -> Iterator[Finding]:
 def no_multiple(evidence: Evidence) -> Iterator[Finding]:
     """More tokens than the target has layers for are asked in whole rounds of them."""
     layers, tokens = evidence.target.mtp_layers if evidence.target else None, evidence.tokens
-    if layers and layers > 1 and tokens is not None and tokens > layers and tokens % layers:
+    if layers and tokens is not None and tokens > layers and tokens % layers:
         nearest = tokens // layers * layers
         yield error(
             "drafter.tokens",

@@ -125,6 +125,14 @@ def test_name_of_a_folder_tells_drafters_of_one_size_apart() -> None:
     assert "layer_types" in lost(unnamed)
 
 
+def test_window_without_layers_that_use_it_is_left_out() -> None:
+    """Of this revision the window is known, and which layers slide is not."""
+    target = {"num_hidden_layers": 48, "hidden_size": 5120}
+    found = inferred({"layers": 4, "count": 6}, target, repository="z-lab/Qwen3.5-122B-A10B-DFlash", revision="6c7242c")
+    assert value(found, "layer_types") == ["full_attention"] * 4
+    assert value(found, "sliding_window") is None
+
+
 def test_mask_candidates_have_reasons_and_the_first_is_taken() -> None:
     found = inferred({}, QWEN36, added_tokens=ADDED)
     assert [one.token for one in found.masks] == [248070, 248077]
