@@ -27,14 +27,14 @@ def candidates(
     published: drafters that this one can be, by its repository or its sizes
     """
     found: dict[int, list[str]] = {}
-    for token, reason in _reasons(added or {}, published, family):
+    for token, reason in _reasons(rows, added or {}, published, family):
         if token >= 0 and (rows is None or token < rows):
             found.setdefault(token, []).append(reason)
     return tuple(Candidate(token, tuple(dict.fromkeys(reasons))) for token, reasons in found.items())
 
 
 def _reasons(
-    added: Mapping[int, str], published: Sequence[KnownDrafter], family: Family | None
+    rows: int | None, added: Mapping[int, str], published: Sequence[KnownDrafter], family: Family | None
 ) -> Iterator[tuple[int, str]]:
     for known in published:
         token = known.fields.get("mask_token_id")
@@ -46,7 +46,7 @@ def _reasons(
     if family is not None:
         for token in family.mask_token_ids:
             yield token, f"published drafters for {family.name} have it"
-    if added:
+    if added and 2 * min(added) > (rows or 0):  # else they stand before the ordinary tokens, and one of those follows
         yield max(added) + 1, "the first row after the tokenizer's added tokens: where published drafters have theirs"
     for token, text in [(token, text) for token, text in added.items() if _is_free(text)][:3]:
         yield token, f"the tokenizer keeps it free: {text[:40]}"

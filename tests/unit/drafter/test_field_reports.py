@@ -10,6 +10,7 @@ from playbooks.drafter import Options, check_files
 from roles.drafter.check import Report
 
 CASES = Path(__file__).parents[2] / "cases" / "drafter"
+MEASURED = sorted((CASES / "measured").glob("*.json"))
 REPORTS = sorted((CASES / "field").glob("*.json"))
 GOOD = ["gpt-oss-20b", "qwen3-8b", "qwen3.5-27b", "qwen3.6-27b"]
 
@@ -90,3 +91,16 @@ def test_other_wrong_configs_are_answered(name: str, wanted: list[list[Any]]) ->
     checked = check_files(Options(path=config(name), target=config("qwen3.6-27b.target"), engine="0.33.0", tokens="7"))
     assert errors(checked.report) == wanted
     assert checked.findings
+
+
+@pytest.mark.parametrize("path", MEASURED, ids=lambda path: path.stem)
+def test_configs_that_were_measured_on_a_gpu_are_judged_as_they_did(path: Path, tmp_path: Path) -> None:
+    """Real runs on 0.23.0, whose model ignores layer_types: there even the right config halves its acceptance."""
+    case = json.loads(path.read_text())
+    for name in ("config", "target"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(case[name]))
+    for engine, wanted in case["errors"].items():
+        options = Options(path=str(tmp_path / "config.json"), target=str(tmp_path / "target.json"), engine=engine)
+        found = check_files(options).findings
+        assert sorted({one.rule for one in found if one.severity == "error"}) == wanted
+    assert sorted({one.rule for one in found if one.severity == "warning"}) == case["warnings"]

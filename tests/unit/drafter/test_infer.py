@@ -146,6 +146,13 @@ def test_unknown_family_has_what_its_tokenizer_offers() -> None:
     assert [one.token for one in found.masks] == [1001, 1000]  # 1003 is no row of the embedding
 
 
+def test_row_behind_added_tokens_that_stand_first_is_ordinary_text() -> None:
+    target = {"num_hidden_layers": 30, "hidden_size": 5120, "vocab_size": 1003}
+    found = inferred({}, target, added_tokens={0: "<|end|>", 1: "<|start|>"})
+    assert found.masks == ()
+    assert "dflash_config.mask_token_id" in found.missing
+
+
 def test_nothing_is_made_up_without_a_target() -> None:
     found = inferred({}, None)
     assert found.missing == ("dflash_config.mask_token_id", "dflash_config.target_layer_ids")
