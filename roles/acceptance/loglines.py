@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from roles.acceptance import llamacpp, vllm_releases, vllm_spec, vllm_v0
+from roles.acceptance import llamacpp, request_metrics, vllm_releases, vllm_spec, vllm_v0
 from roles.acceptance.bench_text import Block, is_figure
 from roles.acceptance.envelope import Line, unwrap
 from roles.acceptance.fragment import Fragment
@@ -115,6 +115,11 @@ class LogReader:
                 self._throw(number, text, why)
         elif llamacpp.is_line(text):
             self._llamacpp(number, raw.decode("utf-8", errors="replace") if "draft_n_accepted" in text else text)
+        elif request_metrics.is_line(found := raw.decode("utf-8", errors="replace")):
+            self._engines["vLLM"] += 1
+            windows = request_metrics.windows_of(found)
+            for window in [windows] if isinstance(windows, str) else windows:
+                self._keep(number, window, line)
         elif is_figure(text):
             if not self._block.fits(text):
                 self._end_block()
