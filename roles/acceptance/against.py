@@ -4,10 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from inventory.models import Gate
+from inventory.shell import command
+from roles.acceptance import speed
 from roles.acceptance.conditions import Difference
-from roles.acceptance.diagnosis import diagnose
+from roles.acceptance.diagnosis import Cause, diagnose
 from roles.acceptance.judgement import Judgement, without_twins
 from roles.acceptance.power import rounds_needed
+from roles.acceptance.speed import Pace
 from roles.acceptance.statistics import paired
 from roles.acceptance.unpaired import Unpaired, unpaired
 from roles.acceptance.verdict import Outcome
@@ -15,6 +18,8 @@ from roles.acceptance.version_facts import facts
 from roles.acceptance.vllm_releases import differ
 from roles.acceptance.window import PromptWindow
 
+_SAME_SPEED = 0.05
+_MUCH_SLOWER = 0.15
 _SHORTER_BLOCK = 0.12  # as for the gate: what early positions gain when k falls from 15 to 5
 
 
@@ -28,6 +33,9 @@ def compare(before: Judgement, after: Judgement, *, policy: Gate | None = None, 
     after = replace(after, against=before.label, before=before.summary)
     if after.outcome == "inconclusive" and not after.summary.seen:
         return after
+    pace = speed.compare(before.reading.speeds, after.reading.speeds)
+    if not before.summary.seen and before.reading.speeds and not before.reading.fragments:
+        return _against_none(after, pace, host)
     old, new = ([one.window for one in side.summary.seen] for side in (before, after))
     found = _by_prompt(before, after, policy.confidence) or unpaired(old, new, policy.confidence)
     differing = tuple(_differing(before, after))
@@ -58,7 +66,10 @@ def compare(before: Judgement, after: Judgement, *, policy: Gate | None = None, 
         outcome, reasons = "fail", (*after.reasons, reason)
     elif after.outcome == "inconclusive" and outcome == "pass":
         outcome = "inconclusive"
-    causes = without_twins([*(diagnosis.causes if outcome != "pass" else ()), *after.causes])
+    slower = _slower(pace, after, host) if outcome == "pass" else None
+    causes = without_twins(
+        [*(diagnosis.causes if outcome != "pass" else ()), *after.causes, *([slower] if slower else [])]
+    )
     version = after.reading.versions[-1] if after.reading.versions else None
     return replace(
         after,
@@ -69,6 +80,37 @@ def compare(before: Judgement, after: Judgement, *, policy: Gate | None = None, 
         notes=tuple(dict.fromkeys(notes)),
         change=found.change,
         version_facts=facts(version, after.reading.method) if version and outcome == "fail" else after.version_facts,
+    )
+
+
+def _against_none(after: Judgement, pace: Pace | None, host: str) -> Judgement:
+    """Against the same server without speculation only speed can be compared, and being slower is a failure."""
+    if pace is None:
+        reasons = ("cannot be compared: no drafts before, and never as many requests running at once", *after.reasons)
+        return replace(after, outcome="fail" if after.outcome == "fail" else "inconclusive", reasons=reasons)
+    size = f"{pace.before:.1f} -> {pace.after:.1f} tokens/s ({100 * pace.relative:+.0f} %) at {pace.running} running"
+    if pace.relative >= -_SAME_SPEED:
+        return replace(after, reasons=(f"against no speculation: {size}", *after.reasons))
+    slower = Cause(
+        "slower-than-no-speculation",
+        "verifying costs more than is accepted: too many tokens a round, too many requests at once, a long context",
+        size,
+        command("invoke", "tune", "--host", host),
+    )
+    reasons = (f"slower than without speculation: {size}", *after.reasons)
+    return replace(after, outcome="fail", reasons=reasons, causes=without_twins([*after.causes, slower]))
+
+
+def _slower(pace: Pace | None, after: Judgement, host: str) -> Cause | None:
+    """As much is accepted as before, and less comes out."""
+    if pace is None or pace.relative > -_MUCH_SLOWER:
+        return None
+    k = f" at k={after.summary.k}" if after.summary.k is not None else ""
+    return Cause(
+        "slower-at-equal-acceptance",
+        "a round takes longer: a larger k, longer contexts, other kernels, or something else on the GPU",
+        f"{pace.before:.1f} -> {pace.after:.1f} tokens/s ({100 * pace.relative:+.0f} %){k}, {pace.running} running",
+        command("invoke", "bench", "--host", host),
     )
 
 

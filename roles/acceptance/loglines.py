@@ -15,6 +15,7 @@ from roles.acceptance.series import Seen, Series
 from roles.acceptance.sglang import Ticks, is_without_speculation
 from roles.acceptance.sglang import is_line as is_sglang
 from roles.acceptance.silence import Silence
+from roles.acceptance.speed import Speeds
 from roles.acceptance.window import Window
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class LogReader:
         self._thrown_out: list[ThrownOut] = []
         self._reasons: Counter[str] = Counter()
         self._silence = Silence()
+        self._speeds = Speeds()
         self._engines: Counter[str] = Counter()
         self._stats: dict[str, vllm_spec.Stats] = {}
         self._origins: dict[str, int] = {}
@@ -103,6 +105,7 @@ class LogReader:
         text = line.text
         if stats := vllm_spec.stats_of(text, line.at):
             self._silence.stats_lines += 1
+            self._speeds.add(stats.running, stats.generation_per_s)
             self._stats[line.process] = stats
             self._origin(line.origin)
         elif vllm_v0.is_line(text):
@@ -188,6 +191,7 @@ class LogReader:
             versions=versions,
             method=self._method,
             layers=self._layers,
+            speeds=self._speeds.means(),
             notes=tuple(notes),
         )
 

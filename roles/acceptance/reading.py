@@ -1,6 +1,7 @@
 """What was found in a log: windows, what does not make one, what was thrown out, and whose log it is."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from roles.acceptance.fragment import Fragment
@@ -29,6 +30,7 @@ class Reading:
     engine:      "vLLM", "SGLang", "llama.cpp", or None
     versions:    of vLLM, from its own words or its log calls' line numbers, in the order in which they ran
     method:      of speculation, as the last start says; None when no start is in the log
+    speeds:      mean tokens a second and number of statistics lines, by running requests
     layers:      the target's layers that feed the drafter, as the log says ("(2, 17, 32)")
     """
 
@@ -42,6 +44,7 @@ class Reading:
     versions: tuple[str, ...] = ()
     method: str | None = None
     layers: str | None = None
+    speeds: Mapping[int, tuple[float, int]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property

@@ -24,15 +24,20 @@ _STATS = re.compile(
     r"Avg prompt (?:throughput|tput): [\d.]+ (?:tokens|toks)/s, "
     r"Avg generation (?:throughput|tput): (?P<generation>\d{1,12}\.\d) (?:tokens|toks)/s"
 )
+_RUNNING = re.compile(r"Running: (\d{1,6})")
 
 
 @dataclass(frozen=True)
 class Stats:
-    """A statistics line: engine index as the counters' label says it ("0" for "000"), tokens generated a second."""
+    """A statistics line: engine index as the counters' label says it ("0" for "000"), tokens generated a second.
+
+    running: requests at that moment
+    """
 
     engine: str | None
     generation_per_s: float
     at: str | None
+    running: int | None = None
 
 
 def stats_of(text: str, at: str | None) -> Stats | None:
@@ -41,7 +46,8 @@ def stats_of(text: str, at: str | None) -> Stats | None:
     if found is None:
         return None
     engine = None if found["engine"] is None else str(int(found["engine"]))
-    return Stats(engine, float(found["generation"]), at)
+    running = _RUNNING.search(text)
+    return Stats(engine, float(found["generation"]), at, int(running[1]) if running else None)
 
 
 def is_spec(text: str) -> bool:

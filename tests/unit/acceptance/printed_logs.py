@@ -21,6 +21,7 @@ def log(
     factor: float = 1.0,
     engines: Sequence[Sequence[float]] | None = None,
     method: str = "dflash",
+    pace: float = 1.0,
 ) -> bytes:
     """A start and then a statistics and a spec line every ten seconds, for each of the engines."""
     rng = np.random.default_rng(seed)
@@ -39,7 +40,7 @@ def log(
             scaled = np.minimum(np.array(curve) * factor * rng.normal(1, 0.03), 0.99)
             window = window_of(rng.multinomial(rounds, chances(scaled)))
             counts = ", ".join(f"{rate:.3f}" for rate in window.per_position_rates)
-            speed = (window.accepted + window.rounds) / 10
+            speed = pace * (window.accepted + window.rounds) / 10
             lines += [
                 (
                     f"{front} {at:%m-%d %H:%M:%S} [loggers.py:{stats_line}] Engine {engine:03d}: Avg prompt throughput: 0.0 "

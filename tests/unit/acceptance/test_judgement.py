@@ -137,6 +137,35 @@ def test_two_logs_of_the_same_server_are_no_regression() -> None:
     assert outcomes == ["pass"] * 20
 
 
+def plain(tokens_per_s: float, lines: int = 20) -> bytes:
+    """The log of a server without speculation."""
+    line = (
+        "(APIServer pid=7) INFO 05-09 12:00:00 [loggers.py:310] Engine 000: Avg prompt throughput: 0.0 tokens/s, "
+        f"Avg generation throughput: {tokens_per_s:.1f} tokens/s, Running: 1 reqs, Waiting: 0 reqs\n"
+    )
+    return (line * lines).encode()
+
+
+def test_slower_than_without_speculation_is_a_failure_of_its_own() -> None:
+    """log() generates about 80 tokens a second: 30 rounds of 2.7."""
+    speculating = judged(log(RIGHT_K15))
+    slow, fast = compare(judged(plain(200)), speculating, host="ct129"), compare(judged(plain(40)), speculating)
+    assert (slow.outcome, fast.outcome) == ("fail", "pass")
+    assert ids(slow) == ["slower-than-no-speculation"]
+    assert slow.causes[0].next == "invoke tune --host ct129"
+    assert "against no speculation: 40.0 ->" in fast.reasons[0]
+
+
+def test_as_much_accepted_and_slower_is_named() -> None:
+    before, after = (
+        judged(log(RIGHT_K15)),
+        judged(log(RIGHT_K15, seed=2).replace(b"Running: 1 reqs", b"Running: 2 reqs")),
+    )
+    assert compare(before, after).causes == ()  # never as many requests running at once
+    halved = log(RIGHT_K15, rounds=300, pace=0.5, seed=2)
+    assert ids(compare(before, judged(halved))) == ["slower-at-equal-acceptance"]
+
+
 def test_what_cannot_be_compared_is_inconclusive() -> None:
     empty = judged(b"")
     good = judged(log(RIGHT_K15))
