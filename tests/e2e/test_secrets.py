@@ -17,6 +17,8 @@ from tests.e2e.host import serves
 from tests.e2e.person import HOST, QUICK, WRONG_CONFIG, Person, Said
 from tests.lab.ground import Lab
 
+pytestmark = pytest.mark.timeout(900)  # one fixture types everything
+
 API_KEY = "sk-cAnArY\"7$x/+=Zq'9\\e"
 """With all that a shell, JSON, a URL and an env file write in another way."""
 

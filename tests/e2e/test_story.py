@@ -13,6 +13,8 @@ from tests.e2e.host import Seen, look, serves
 from tests.e2e.person import HOST, WRONG_CONFIG, Person, Said
 from tests.lab.ground import Lab, Traffic
 
+pytestmark = pytest.mark.timeout(900)  # one step needs all steps before it
+
 FIELDS = ("dflash_config.mask_token_id", "dflash_config.target_layer_ids", "layer_types")
 DEPLOY = f"deploy --host {HOST}"
 FORCED = f"{DEPLOY} --drafter-config {WRONG_CONFIG} --allow-drafter-errors"
