@@ -57,7 +57,8 @@ def _says_something(raw: bytes) -> bool:
         or b" batch" in low
         or b"stats" in low
         or b"process_start_time" in low
-        or b'"message": [' in low  # journalctl's numbers hide the words
+        or b'"message":[' in low  # journalctl's numbers hide the words
+        or b'"message": [' in low
     )
 
 

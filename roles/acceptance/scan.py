@@ -1,5 +1,6 @@
 """Reads log files of any size in constant memory: line by line, and large ones by searching them."""
 
+import codecs
 import fcntl
 import gzip
 import io
@@ -22,6 +23,7 @@ _SMALL = 8 << 20
 _HEAD = 512 << 10
 """Of a larger file this much: it says whose log it is and how its server was started."""
 _LONGEST_LINE = 4 << 20
+_MOST_UTF16 = 64 << 20
 _PIPE = 1 << 20
 _PIECES = 2
 _TAIL = 64 << 10
@@ -52,6 +54,8 @@ def read_file(path: Path, reader: LogReader, number: int = 0) -> int:
         raw.seek(0)
         if first == _GZIP:
             return read_stream(stack.enter_context(gzip.open(raw)), reader, number)
+        if first in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}:
+            return _utf16(raw, reader, number)
         if kind.st_size <= _SMALL:
             return read_stream(raw, reader, number)
         number = _head(raw, reader, number)
@@ -78,6 +82,12 @@ def read_stream(file: Readable, reader: LogReader, number: int = 0) -> int:
         seen += len(block)
     _give(gatherer.flush(), reader, number)
     return number
+
+
+def _utf16(raw: io.FileIO, reader: LogReader, number: int) -> int:
+    """What PowerShell writes with >; as much of it as a usual log has."""
+    text = raw.read(_MOST_UTF16) or b""
+    return _lines(text.decode("utf-16", errors="replace").encode(), reader, number)
 
 
 def _usual(reader: LogReader) -> bool:

@@ -61,7 +61,7 @@ def test_a_step_down_and_up_again_is_two_steps() -> None:
 
 @pytest.mark.parametrize("rounds", [60, 400, 4000])
 def test_nothing_is_seen_where_nothing_changed(rounds: int) -> None:
-    """A hundred histories of a drafter that stays: at most one raises an alarm."""
+    """Sixty histories of a drafter that stays: at most one raises an alarm."""
     alarms = sum(bool(changes(history([2.9] * 60, seed=seed, rounds=rounds))) for seed in range(100))
     assert alarms <= 1
 
@@ -69,13 +69,13 @@ def test_nothing_is_seen_where_nothing_changed(rounds: int) -> None:
 def test_traffic_that_changes_by_the_hour_is_seldom_taken_for_a_step() -> None:
     """Windows that resemble their neighbours (the same user asks on) make a change harder to believe."""
     alarms = 0
-    for seed in range(100):
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         ease = np.zeros(80)
         for i in range(1, 80):
             ease[i] = 0.4 * ease[i - 1] + rng.normal(0, 0.02)
         alarms += bool(changes(history((2.9 * (1 + ease)).tolist(), seed=seed, differ=0.0)))
-    assert alarms <= 5
+    assert alarms <= 3
 
 
 def test_most_upgrades_that_cost_a_tenth_are_found() -> None:

@@ -80,6 +80,13 @@ def test_gzip_is_recognised_whatever_its_name(logs: Path, capsys: pytest.Capture
     assert json.loads(capsys.readouterr().out)["windows"] == 30
 
 
+def test_what_powershell_writes_is_read(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = logs / "utf16.log"
+    file.write_text((logs / "good.log").read_text(), encoding="utf-16")
+    assert run_files([str(file)], Options(), as_json=True) == 0
+    assert json.loads(capsys.readouterr().out)["windows"] == 30
+
+
 def test_a_gzip_file_that_is_cut_is_read_as_far_as_it_goes(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     packed = logs / "serve.log.gz"
     packed.write_bytes(gzip.compress(log(RIGHT_K15, windows=3000))[:-20_000])
