@@ -9,6 +9,8 @@ from playbooks.changing import DeployOutcome
 from roles.acceptance.race import Beaten, Runner, beats, ranked, why_not
 from roles.drafter.vary import Candidate
 
+_FAILURE_LENGTH = 80
+
 
 @dataclass(frozen=True)
 class SearchOutcome:
@@ -92,12 +94,15 @@ class SearchOutcome:
             "rounds": sum(one.window.rounds for one in runner.windows),
             "acceptance_length": length and vars(length),
             "says": self._says(runner),
+            "failure": runner.failure,
         }
 
     def _says(self, runner: Runner) -> str:
         first = self.order[0]
         if runner.failure is not None:
-            return f"failed: {runner.failure}"
+            whole = len(runner.failure) <= _FAILURE_LENGTH
+            # The cause stands at its end.
+            return f"failed: {runner.failure if whole else f'... {runner.failure[-_FAILURE_LENGTH:]}'}"
         if runner is first:
             level = [one for one in self.order[1:] if not one.failure and not beats(first, one, self.confidence)]
             settled = any(one.doubts != runner.doubts for one in level)

@@ -149,6 +149,18 @@ def test_wrong_search_is_wrong_usage_and_changes_nothing(lab: Lab, writer: Perso
     assert look(lab) == before
 
 
+def test_search_in_which_all_fail_ends_on_the_release_before(lab: Lab, writer: Person, found: Said) -> None:
+    before = look(lab)
+    vary = "'target_layer_ids=[1,16,31,46,98];[1,16,31,46,99]'"
+    said = writer.types(f"drafter.search --host {HOST} --vary {vary} --allow-drafter-errors --json")
+    assert said.code == 1
+    assert said.answer["best"] is None
+    assert all(row["failure"] for row in said.answer["ranking"])
+    assert said.answer["in_service"].startswith(f"reverted to {before.promoted}, which answers")
+    after = look(lab)
+    assert (after.current, after.promoted, after.settled) == (before.promoted, before.promoted, True)
+
+
 def test_error_that_no_search_mends_is_refused_before_any_restart(lab: Lab, writer: Person, found: Said) -> None:
     inventory = writer.writes(
         "other-error.yml", HAND_WRITTEN | {"hosts.ct129.drafter.config": {"layer_types": ["full_attention"]}}
