@@ -1,17 +1,17 @@
 """Any engine's log, line by line: each line about speculation becomes a window, or is thrown out with a reason."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from roles.acceptance import llamacpp, request_metrics, vllm_releases, vllm_spec, vllm_v0
+from roles.acceptance import llamacpp, request_metrics, vllm_spec, vllm_v0
 from roles.acceptance.bench_text import Block, is_figure
 from roles.acceptance.envelope import Line, unwrap
 from roles.acceptance.fragment import Fragment
 from roles.acceptance.reading import Reading, ThrownOut
 from roles.acceptance.series import Seen, Series
+from roles.acceptance.server_said import ServerSaid
 from roles.acceptance.sglang import Ticks, is_without_speculation
 from roles.acceptance.sglang import is_line as is_sglang
 from roles.acceptance.silence import Silence
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 
 _MOST_THROWN_OUT = 1000
 _MOST_FRAGMENTS = 10_000
-_METHOD = re.compile(
-    r"speculative_?config['\"]?[:=] ?(?:SpeculativeConfig\(|\{)[^}]{0,2000}?['\"]?method['\"]?[:=] ?'([\w-]{1,40})'"
-)
-_UNEQUAL_METHODS = frozenset({"ngram", "ngram_gpu", "suffix"})
-_LAYERS = re.compile(r"Using (?:Eagle3 )?auxiliary layers from [\w ]{1,40}: (\([\d, ]{1,200}\))")
 
 
 def read(lines: Iterable[bytes]) -> Reading:
@@ -83,12 +78,7 @@ class LogReader:
         self._speeds = Speeds()
         self._engines: Counter[str] = Counter()
         self._stats: dict[str, vllm_spec.Stats] = {}
-        self._origins: dict[str, int] = {}
-        self._versions: dict[str, None] = {}
-        self._said: str | None = None
-        self._method: str | None = None
-        self._layers: str | None = None
-        self._unequal = False
+        self._server = ServerSaid()
         self._totals: dict[str, vllm_v0.Totals] = {}
         self._generated: int | None = None
         self._sglang = Ticks()
@@ -108,7 +98,7 @@ class LogReader:
             self._silence.stats_lines += 1
             self._speeds.add(stats.running, stats.generation_per_s)
             self._stats[line.process] = stats
-            self._origin(line.origin)
+            self._server.origin(line.origin)
         elif vllm_v0.is_line(text):
             self._v0(number, line)
         elif vllm_spec.is_spec(text):
@@ -144,14 +134,14 @@ class LogReader:
     @property
     def unequal(self) -> bool:
         """Whether drafts may be shorter than k."""
-        return self._unequal
+        return self._server.unequal
 
     def batch(self, windows: Iterable[tuple[Window, int]], last: tuple[bytes, bytes], number: int) -> None:
         """Take many spec lines at once, added up; `last` are the last of them and the line before it."""
         before, line = (unwrap(raw) for raw in last)
-        self._origin(before.origin)
-        self._origin(line.origin)
-        version = self._version()
+        self._server.origin(before.origin)
+        self._server.origin(line.origin)
+        version = self._server.version()
         busy = _pace(before, line)
         for window, lines in windows:
             self._engines["vLLM"] += lines
@@ -180,7 +170,6 @@ class LogReader:
             self._engines["vLLM"] += 1
             self._keep(self._metrics.number, self._metrics.result())
             self._metrics = None
-        versions = (*self._versions, *([self._said] if self._said and self._said not in self._versions else []))
         return Reading(
             seen=tuple(self.series),
             kept=self.series.kept,
@@ -189,25 +178,25 @@ class LogReader:
             reasons=self._reasons,
             why_nothing=None if self.series.kept else self._why_nothing(),
             engine=self.engine,
-            versions=versions,
-            method=self._method,
-            layers=self._layers,
+            versions=self._server.versions,
+            method=self._server.method,
+            layers=self._server.layers,
             speeds=self._speeds.means(),
             notes=tuple(notes),
         )
 
     def _spec(self, number: int, line: Line) -> None:
         self._engines["vLLM"] += 1
-        self._origin(line.origin)
+        self._server.origin(line.origin)
         stats = self._stats.pop(line.process, None)
-        window = vllm_spec.window_of(line.text, line.at, stats, unequal=self._unequal)
+        window = vllm_spec.window_of(line.text, line.at, stats, unequal=self._server.unequal)
         if isinstance(window, str):
             self._throw(number, line.text, window)
             return
         if window.k is not None and window.drafted < window.k * window.rounds:
-            self._unequal = True
+            self._server.unequal = True
         self._twice(line.at, window)
-        version = self._version()
+        version = self._server.version()
         self.series.add(Seen(window, number, line.at, vllm_spec.since_last_s(line.text), version))
 
     def _v0(self, number: int, line: Line) -> None:
@@ -257,44 +246,18 @@ class LogReader:
     def _setup(self, text: str) -> None:
         """Lines at a server's start say what it is."""
         self._silence.line(text)
-        if version := vllm_releases.said_version(text):
-            self._said = version
-            self._origins.clear()
-            self._versions[version] = None
+        self._server.line(text)
         if "peculative" in text:
             self._sglang.setup(text)
-            if found := _METHOD.search(text):
-                self._method = found[1]
-                self._unequal = found[1] in _UNEQUAL_METHODS
-        if "uxiliary layers" in text and (layers := _LAYERS.search(text)):
-            self._layers = layers[1]
         if (generated := llamacpp.predicted(text)) is not None:
             self._generated = generated
         if "Decode batch" in text and is_without_speculation(text):
             self._silence.without_speculation("SGLang")
 
-    def _origin(self, origin: tuple[str, int] | None) -> None:
-        if origin is None or origin[0] not in {"loggers.py", "metrics.py"}:
-            return
-        file, at = origin
-        if self._origins.get(file, at) != at:
-            self._origins.clear()  # another engine goes on in the same log
-            self._said = None
-        self._origins[file] = at
-
-    def _version(self) -> str | None:
-        """Of the engine that writes now; remembered."""
-        span = (self._said, self._said) if self._said else vllm_releases.from_origins(self._origins)
-        if span is None:
-            return None
-        version = vllm_releases.as_text(span)
-        self._versions[version] = None
-        return version
-
     def _twice(self, at: str | None, window: Window) -> None:
         """Remember windows that come again at once with the same figures and the same time."""
         this = (at, Window(window.rounds, window.accepted, window.drafted, window.per_position, window.k))
-        if at is not None and this == self._last_same:
+        if at is not None and this == self._last_same and len(self._same) < _MOST_THROWN_OUT:
             self._same[this] += 1
         self._last_same = this
 
