@@ -164,7 +164,7 @@ class LogReader:
             if isinstance(found, Fragment):
                 self._fragments.append(found)
             else:
-                self.series.add(Seen(found[2], found[0], found[1]))
+                self.series.add(Seen(found[2], found[0], found[1]), of=found[3])
         self._sglang = Ticks()
         if self._metrics is not None and self._metrics:
             self._engines["vLLM"] += 1

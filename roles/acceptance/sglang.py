@@ -17,6 +17,7 @@ _ANY = re.compile(r"(?<![\w-])(?<!block )accept len: ")
 _SILENT = re.compile(r"\] Decode batch(?: \[\d+\])?[.,] (?!.*accept len)")
 _USUAL_INTERVAL = 40
 _MOST_K = 64
+_MOST_TICKS = 8192
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class _Tick:
     running: int | None
     exact: tuple[int, int] | None
     """(tokens, rounds) where a fork prints them."""
-    per_s: float | None
+    lines: int = 1
+    """How many lines it stands for; more than one where many were added up."""
 
 
 def is_line(text: str) -> bool:
@@ -52,6 +54,7 @@ class Ticks:
         self._last: tuple[str, str | None, set[str]] | None = None
         self._interval = _USUAL_INTERVAL
         self._draft_tokens: int | None = None
+        self._estimated = False
 
     def __bool__(self) -> bool:
         return bool(self._ticks)
@@ -95,10 +98,34 @@ class Ticks:
                 rate,
                 _whole(pairs.get("#running-req")),
                 (tokens, rounds) if tokens is not None and rounds is not None else None,
-                _number(pairs.get("gen throughput (token/s)")),
             )
         )
+        if len(self._ticks) >= _MOST_TICKS:
+            self._ticks = self._halved()
         return None
+
+    def _halved(self) -> list[_Tick]:
+        """Neighbours of one rank added up; of lines without a weight every other one is left out."""
+        result: list[_Tick] = []
+        for first, second in zip(self._ticks[::2], self._ticks[1::2], strict=False):
+            one, other = self._counts(first), self._counts(second)
+            if one is None or other is None or first.rank != second.rank:
+                result += [tick for tick, counts in ((first, one), (second, other)) if counts][:1] or [first]
+                continue
+            tokens, rounds = one[0] + other[0], one[1] + other[1]
+            lines = first.lines + second.lines
+            result.append(
+                _Tick(second.number, second.at, first.rank, tokens / rounds, None, None, (tokens, rounds), lines)
+            )
+        return result
+
+    def _counts(self, tick: _Tick) -> tuple[int, int] | None:
+        """(tokens, rounds) of a line; a line covers `decode_log_interval` rounds for every running request."""
+        if tick.exact or not tick.running:
+            return tick.exact
+        rounds = self._interval * tick.running
+        self._estimated = True
+        return rounds + round((tick.length - 1) * rounds), rounds
 
     def meaning(self) -> tuple[int | None, str | None]:
         """k, and the meaning of the rate: "new" (0.5.11 and later: accepted/drafted), "old" (length/(k+1)), or None.
@@ -113,30 +140,25 @@ class Ticks:
         fitting = new or old
         return (next(iter(fitting)) if len(fitting) == 1 else None), meaning
 
-    def results(self) -> Iterator[tuple[int, str | None, Window] | Fragment]:
-        """(line, time, window) for lines with a weight, fragments for those without, in their order.
+    def results(self) -> Iterator[tuple[int, str | None, Window, int] | Fragment]:
+        """(line, time, window, lines) for lines with a weight, fragments for those without, in their order.
 
-        A line covers `decode_log_interval` iterations, each of them one round for every running request.
+        A very long log has neighbours of one rank added up.
         """
         k, _ = self.meaning()
         for tick in self._ticks:
-            rounds = None
-            if tick.exact:
-                rounds, accepted = tick.exact[1], tick.exact[0] - tick.exact[1]
-            elif tick.running:
-                rounds = self._interval * tick.running
-                accepted = round((tick.length - 1) * rounds)
+            counts = self._counts(tick)
+            rounds = counts[1] if counts else None
             if rounds is None or k is None:
                 missing = [] if rounds else ["rounds"]
                 missing += [] if k else ["the number of draft tokens"]
                 said = f"SGLang's line does not say {' and '.join(missing)}"
                 yield Fragment(tick.number, said, k=k, length=tick.length, rounds=rounds)
                 continue
-            if accepted > k * rounds:
-                accepted = k * rounds
-            doubts = () if tick.exact else (_estimated(self._interval),)
+            accepted = min(counts[0] - rounds, k * rounds) if counts else 0
+            doubts = (_estimated(self._interval),) if self._estimated else ()
             window = Window(rounds, accepted, k * rounds, k=k, engine=tick.rank, source="log", doubts=doubts)
-            yield tick.number, tick.at, window
+            yield tick.number, tick.at, window, tick.lines
 
     def _narrow(self, length: float, rate: float) -> None:
         new, old = _fitting(length - 1, rate), {n - 1 for n in _fitting(length, rate)} - {0}

@@ -91,6 +91,14 @@ def test_memory_does_not_grow_with_the_number_of_windows() -> None:
     assert counts(reading) == (9000, 180_000, 135_000, 360_000)
 
 
+def test_memory_does_not_grow_with_sglangs_lines_either() -> None:
+    line = b"[2026-01-05 20:02:51] Decode batch, #running-req: 1, accept len: 2.50, accept rate: 0.50, #queue-req: 0"
+    reading = read([line] * 20_000)
+    window = pool(reading.windows)
+    assert len(reading.seen) <= 8192
+    assert (reading.kept, window.rounds, window.accepted, window.k) == (20_000, 800_000, 1_200_000, 3)
+
+
 def test_a_batch_that_is_given_out_when_it_is_large_enough_loses_nothing() -> None:
     gatherer = Gatherer(most_rows=50)
     lines = [printed(20 + i % 7, [10, 5]).encode() + b"\n" for i in range(170)]
