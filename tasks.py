@@ -358,6 +358,8 @@ def watch(
 ) -> None:
     """Follow a host's acceptance and say each event once: an alarm when it begins, and when it is over.
 
+    Several hosts need --once (from cron): without it the first one is followed until Ctrl-C.
+
     Examples:
       invoke watch --host ct129
       */5 * * * *  cd /opt/specrail && ./run invoke watch --host ct129 --once --textfile /var/lib/metrics/ct129.prom
