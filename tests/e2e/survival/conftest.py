@@ -28,6 +28,7 @@ def bare(practice: Ground) -> Iterator[Ground]:
 def ground(practice: Ground) -> Iterator[Ground]:
     """The ground with a host on which one promoted release serves, and nobody is at work."""
     if not (practice.seen().settled and practice.serves()):
+        practice.lab.reset()
         practice.converge("15")
     yield practice
     practice.clean_up()

@@ -198,7 +198,7 @@ class Ground:
     def goes_back_to(self, before: Seen) -> None:
         """Wait until the host has gone back, without anybody's help, from an activation to what was promoted `before`."""
         times = before.events.count("reverted")
-        eventually(lambda: self.seen().events.count("reverted") > times, "the host goes back")
+        eventually(lambda: _events(self.base() / "audit.jsonl").count("reverted") > times, "the host goes back")
         eventually(self.serves, "the server is back")
         seen = self.seen()
         assert (seen.current, seen.promoted, seen.pending) == (before.promoted, before.promoted, None)
@@ -277,7 +277,7 @@ class Ground:
 
     def gate_of_pending(self) -> Path:
         """Where the result of the pending release's gate will be."""
-        pending = self.seen().pending or {"release": "none"}
+        pending = _pending(self.base() / "pending") or {"release": "none"}
         return self.base() / "releases" / pending["release"] / "gate.json"
 
     def _manifest(self, release: str | None) -> dict[str, Any]:
@@ -328,7 +328,7 @@ def eventually(condition: Callable[[], bool], what: str = "", timeout_s: float =
     end = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < end, f"did not come to be: {what}"
-        time.sleep(0.05)
+        time.sleep(0.1)
 
 
 def _is_engine(argv: tuple[str, ...]) -> bool:
