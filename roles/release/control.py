@@ -70,8 +70,8 @@ class Control:
     def activate(self, release: str, nonce: str, *, confirm_within_s: float, previous: str | None) -> int:
         """Arm the way back, switch to the release, restart. Returns the log's offset. One exec.
 
-        nonce: begins with the operation's, as in its lock. Raises LockedError, and has changed nothing, when another one has taken
-        that over meanwhile.
+        nonce: begins with the operation's, as in its lock. Raises LockedError, and has changed nothing, when another
+        operation has taken that over meanwhile.
         """
         try:
             return _offset(self._run("activate", release, nonce, str(int(confirm_within_s)), previous or ""))
