@@ -97,7 +97,7 @@ def _usual(reader: LogReader) -> bool:
 
 def _head(raw: io.FileIO, reader: LogReader, number: int) -> int:
     block = raw.read(_HEAD) or b""
-    end = block.rfind(b"\n") + 1
+    end = block.rfind(b"\n") + 1 or len(block)
     raw.seek(end)
     return _lines(block[:end], reader, number)
 

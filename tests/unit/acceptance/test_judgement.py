@@ -13,6 +13,7 @@ from roles.acceptance.judgement_text import as_text
 from roles.acceptance.loglines import read
 from tests.unit.acceptance.printed_logs import log
 from tests.unit.acceptance.simulate import ALL_WRONG_C1, FIELD_REPORT_K5, RIGHT_K15
+from tests.unit.acceptance.test_loglines import printed
 
 LENGTH_319 = (0.74, 0.53, 0.36, 0.22, 0.13, 0.08, 0.05, 0.03, 0.02, 0.01, 0.01, 0.005, 0.003, 0.001, 0.001)
 FIELD_REPORT_K15 = (0.72, 0.48, 0.30, 0.18, 0.05, 0.03, 0.02, 0.01, 0.005, 0.003, 0.001, 0.0, 0.0, 0.0, 0.0)
@@ -36,6 +37,14 @@ def test_the_field_reports_collapse_fails_and_its_shape_is_named() -> None:
     assert found.outcome == "fail"
     assert ids(found)[0] == "several-fields-wrong"
     assert any("ignores layer_types" in fact for fact in found.version_facts)
+
+
+def test_less_than_one_percent_is_called_within_twenty_rounds() -> None:
+    """The field report's 0.8 %: an acceptance length of 1.12 at k=15."""
+    found = judged(printed(20, [2, *[0] * 14]).encode())
+    assert found.summary.window.acceptance_rate == pytest.approx(0.0067, abs=1e-4)
+    assert found.outcome == "fail"
+    assert "collapsed" in found.reasons[0]
 
 
 def test_an_upgrade_that_costs_a_sixth_fails_and_the_version_is_blamed() -> None:
