@@ -152,6 +152,9 @@ def plan(
         "concurrency": "requests at a time",
         "max-tokens": "per prompt",
         "against": "'last' (default), 'none', or a release id to compare with",
+        "sweep": "concurrencies to measure one after the other: 1,2,4,8",
+        "save": "write the result with every request to a .json or .csv file",
+        "html": "write a report to this file: charts, numbers and conditions, beside the run it is compared with",
     },
 )
 def bench(
@@ -161,16 +164,29 @@ def bench(
     concurrency: str | None = None,
     max_tokens: str | None = None,
     against: str = "last",
+    sweep: str | None = None,
+    save: str | None = None,
+    html: str | None = None,
     inventory: str | None = None,
     json: bool = False,
 ) -> None:
     """Measure speed and acceptance, compare with the last run, keep the result.
 
-    Example: invoke bench --host ct129 --concurrency 8
+    Examples:
+      invoke bench --host ct129 --concurrency 8 --html report.html
+      invoke bench --host ct129 --sweep 1,2,4,8
     """
     from playbooks import bench as playbook
 
-    options = playbook.Options(prompts=prompts, concurrency=concurrency, max_tokens=max_tokens, against=against)
+    options = playbook.Options(
+        prompts=prompts,
+        concurrency=concurrency,
+        max_tokens=max_tokens,
+        against=against,
+        sweep=sweep,
+        save=save,
+        html=html,
+    )
     _run("bench", lambda site: playbook.run(site, options), host, inventory, json)
 
 

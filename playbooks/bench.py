@@ -1,7 +1,9 @@
 """invoke bench: measure speed and acceptance, compare with an earlier run, keep the result."""
 
-from dataclasses import asdict, dataclass
+import json
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -13,27 +15,36 @@ from playbooks.site import Site
 from playbooks.survey import gpu_of, release_facts
 from roles.acceptance.advice import Advice, advise
 from roles.acceptance.counters import delta, read
+from roles.acceptance.engine_state import EngineState, engine_state
 from roles.acceptance.window import Window
 from roles.load.client import get
 from roles.load.compare import Comparison, compare
 from roles.load.history import Run
 from roles.load.noise import requests_of
 from roles.load.prompts import PromptSet, load_prompts
+from roles.load.report import as_csv, report
 from roles.load.result import LoadResult, Progress
 from roles.load.run import run_load
 from roles.load.summary import Summary, summarise
-from roles.load.table import bench_table, changes_table
+from roles.load.table import bench_table, changes_table, sweep_table
 from roles.load.warnings import Doubt, doubts
 
 
 @dataclass(frozen=True)
 class Options:
-    """Flags; None leaves it to the inventory. prompts: a number, or a JSONL file."""
+    """Flags; None leaves it to the inventory. prompts: a number, or a JSONL file.
+
+    save:  a file for the result, .json or .csv; html: one for the report
+    sweep: concurrencies, "1,2,4,8"
+    """
 
     prompts: str | None = None
     concurrency: str | None = None
     max_tokens: str | None = None
     against: str = "last"
+    save: str | None = None
+    html: str | None = None
+    sweep: str | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,7 @@ class BenchOutcome:
     advice: Advice | None
     doubts: tuple[Doubt, ...]
     comparison: Comparison | None
+    state: EngineState
 
     @property
     def exit_code(self) -> ExitCode:
@@ -66,6 +78,7 @@ class BenchOutcome:
                 "per_position_rates": list(self.window.per_position_rates),
                 "doubts": list(self.window.doubts),
             },
+            "engine": self.state.as_json(),
             "advice": asdict(self.advice) if self.advice else None,
             "doubts": [doubt.as_json() for doubt in self.doubts],
             "comparison": self.comparison.as_json() if self.comparison else None,
@@ -87,13 +100,106 @@ class BenchOutcome:
             advice=[f"{self.advice.text}   (invoke deploy --host {host} --tokens {self.advice.tokens})"]
             if self.advice
             else [],
+            engine=str(self.state),
             doubts=self.doubts,
         )
         return Group(table, Text(), changes_table(self.comparison)) if self.comparison else table
 
 
-def run(site: Site, options: Options) -> BenchOutcome:
-    """Measure the current release from here."""
+@dataclass(frozen=True)
+class SweepOutcome:
+    """The same at several concurrencies."""
+
+    outcomes: tuple[BenchOutcome, ...]
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Of the first that failed."""
+        return next((outcome.exit_code for outcome in self.outcomes if outcome.exit_code), ExitCode.DONE)
+
+    def as_json(self) -> dict[str, object]:
+        """Each run, and where more streams stop to pay."""
+        return {"saturates_at": self.saturation, "runs": [outcome.as_json() for outcome in self.outcomes]}
+
+    @property
+    def saturation(self) -> int | None:
+        """The concurrency beyond which nothing that was measured gives a tenth more tokens; None when the last does."""
+        speeds = [outcome.summary.total_tok_s or 0 for outcome in self.outcomes]
+        for index, speed in enumerate(speeds[:-1]):
+            if max(speeds[index + 1 :]) < _WORTH_IT * speed:
+                return _streams(self.outcomes[index])
+        return None
+
+    def render(self) -> RenderableType:
+        """One line a concurrency."""
+        rows = [(_streams(outcome), outcome.summary, outcome.window.acceptance_length) for outcome in self.outcomes]
+        words = (
+            f"saturates at {self.saturation} streams" if self.saturation else "not saturated: more streams give more"
+        )
+        return Group(
+            sweep_table(rows, title=f"bench · {self.outcomes[0].run.host} · sweep"), Text(), Text(f"  {words}")
+        )
+
+
+_WORTH_IT = 1.1
+_FORMATS = (".json", ".csv")
+
+
+def run(site: Site, options: Options) -> BenchOutcome | SweepOutcome:
+    """Measure the current release from here, at one concurrency or at several, and write what was asked for."""
+    if options.save is not None and not options.save.endswith(_FORMATS):
+        raise UsageError(f"--save writes .json or .csv, not {options.save!r}")
+    loads = _loads(options)
+    if not loads:
+        outcome = measure(site, options)
+        _write(site, options, (outcome,))
+        return outcome
+    outcomes = []
+    for streams in loads:
+        site.talk.headline(f"concurrency {streams}")
+        outcomes.append(measure(site, replace(options, concurrency=str(streams), against="none")))
+    _write(site, options, tuple(outcomes))
+    return SweepOutcome(tuple(outcomes))
+
+
+def _loads(options: Options) -> tuple[int, ...]:
+    """The concurrencies of a sweep, rising; () without one. Raises UsageError."""
+    if options.sweep is None:
+        return ()
+    if options.concurrency is not None:
+        raise UsageError("--sweep and --concurrency do not go together")
+    return tuple(sorted({whole_number("sweep", part.strip()) or 1 for part in options.sweep.split(",")}))
+
+
+def _write(site: Site, options: Options, outcomes: tuple[BenchOutcome, ...]) -> None:
+    runs = [outcome.run for outcome in outcomes]
+    before = outcomes[0].comparison.before if outcomes[0].comparison else None
+    written = {}
+    if options.save:
+        documents = [{**outcome.as_json(), "requests": _requests(outcome.run)} for outcome in outcomes]
+        written[options.save] = (
+            as_csv(runs) if options.save.endswith(".csv") else json.dumps(documents, indent=2, default=str)
+        )
+    if options.html:
+        written[options.html] = report([before, *runs] if before else runs, title=f"bench · {site.name}")
+    for path, text in written.items():
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}", why=["The result itself is in the history."]) from error
+        site.talk.note(f"wrote {path}")
+
+
+def _requests(run: Run) -> object:
+    return (run.summary or {}).get("requests")
+
+
+def _streams(outcome: BenchOutcome) -> int:
+    return int(str(outcome.run.conditions["concurrency"]))
+
+
+def measure(site: Site, options: Options) -> BenchOutcome:
+    """Measure the current release once."""
     prompts = _prompts(options.prompts, site.host.bench.prompts)
     facts = release_facts(site)
     current = facts.release(facts.current)
@@ -134,14 +240,15 @@ def run(site: Site, options: Options) -> BenchOutcome:
         "concurrency": concurrency,
         "reach": site.host.server.reach,
     }
-    doubtful = doubts(result, generation_tokens=window.generated)
+    state = engine_state(result.counters_before, result.counters_after)
+    doubtful = doubts(result, generation_tokens=window.generated, prefix_hit_rate=state.prefix_hit_rate)
     measured = Run(
         kind="bench",
         host=site.name,
         release=current.id,
         at=datetime.now(UTC),
         conditions=conditions,
-        summary={**summary.as_json(), "requests": requests_of(result)},
+        summary={**summary.as_json(), "requests": requests_of(result), "engine": state.as_json()},
         counts=_counts(window),
         doubts=tuple(doubt.as_json() for doubt in doubtful),
     )
@@ -153,6 +260,7 @@ def run(site: Site, options: Options) -> BenchOutcome:
         advice=advise(window),
         doubts=doubtful,
         comparison=compare(before, kept) if before else None,
+        state=state,
     )
 
 

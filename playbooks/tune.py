@@ -143,7 +143,7 @@ class _Tuning:
         expected = predict(self.points, self.concurrency).at(k) if known and k <= max(timed) else None
         self.serve(k)
         options = self._options
-        outcome = bench.run(
+        outcome = bench.measure(
             self.site,
             bench.Options(
                 prompts=options.prompts,

@@ -25,12 +25,14 @@ def bench_table(
     per_position_rates: Sequence[float] = (),
     rounds: int | None = None,
     k: int | None = None,
+    engine: str = "",
     advice: Sequence[str] = (),
     doubts: Sequence[Doubt] = (),
 ) -> RenderableType:
     """One run. Columns without lines, so that a pipe gets the same text; colour repeats what words say.
 
     acceptance_length: tokens a round, bonus included; acceptance_rate and per_position_rates: 0-1
+    engine:            what the engine did beside, in words
     advice:            sentences that say what to try
     """
     parts: list[RenderableType] = [Text(title, style="bold")]
@@ -42,11 +44,28 @@ def bench_table(
     if acceptance_length is not None:
         length = _acceptance(acceptance_length, acceptance_rate, rounds, k)
         parts += [Text(), _labelled(("acceptance length", length), ("per position", _rates(per_position_rates)))]
+    if engine:
+        parts += [Text(), _labelled(("engine", engine))]
     if advice or doubts:
         parts.append(Text())
     parts += [_line(text, "advice", "green") for text in advice]
     parts += [_line(doubt.message, *(("doubt", "red") if doubt.spoils else ("note", "yellow"))) for doubt in doubts]
     return Group(*parts)
+
+
+def sweep_table(rows: Sequence[tuple[int, Summary, float | None]], *, title: str) -> RenderableType:
+    """One line a concurrency; rows: streams, what was measured, acceptance length."""
+    table = _columns("streams", "all tok/s", "one tok/s", "TTFT p50 ms", "TPOT mean ms", "length")
+    for streams, summary, length in rows:
+        numbers = (
+            summary.total_tok_s,
+            summary.stream_tok_s,
+            1e3 * summary.ttft_s.p50 if summary.ttft_s else None,
+            1e3 * summary.tpot_s.mean if summary.tpot_s else None,
+            length,
+        )
+        table.add_row(str(streams), *("-" if number is None else _figures(number) for number in numbers))
+    return Group(Text(title, style="bold"), Text(), _indented(table))
 
 
 def changes_table(comparison: Comparison) -> RenderableType:

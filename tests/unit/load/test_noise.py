@@ -13,7 +13,7 @@ from roles.load.table import changes_table
 from tests.unit.load.test_compare import BEFORE, row
 
 
-def _requests(factor: float, *, jitter: float, seed: int, count: int = 50) -> list[dict[str, object]]:
+def requests(factor: float, *, jitter: float, seed: int, count: int = 50) -> list[dict[str, object]]:
     """Prompts of very different length; the same prompts in every run."""
     length = np.random.default_rng(1).uniform(0.5, 4, count)
     noise = np.exp(np.random.default_rng(seed).normal(0, jitter, count))
@@ -23,14 +23,14 @@ def _requests(factor: float, *, jitter: float, seed: int, count: int = 50) -> li
     ]
 
 
-def _run(requests: list[dict[str, object]]) -> Run:
-    seconds = sum(float(str(request["latency_s"])) for request in requests)
-    speed = 100 * len(requests) / seconds
-    return replace(BEFORE, summary={"stream_tok_s": speed, "total_tok_s": speed, "requests": requests})
+def _run(made: list[dict[str, object]]) -> Run:
+    seconds = sum(float(str(request["latency_s"])) for request in made)
+    speed = 100 * len(made) / seconds
+    return replace(BEFORE, summary={"stream_tok_s": speed, "total_tok_s": speed, "requests": made})
 
 
 def test_the_same_thing_measured_twice_is_about_the_same() -> None:
-    found = row(compare(_run(_requests(1, jitter=0.1, seed=2)), _run(_requests(1, jitter=0.1, seed=3))), "one stream")
+    found = row(compare(_run(requests(1, jitter=0.1, seed=2)), _run(requests(1, jitter=0.1, seed=3))), "one stream")
     assert found.same
     assert found.better is None
     assert found.low is not None
@@ -41,14 +41,14 @@ def test_the_same_thing_measured_twice_is_about_the_same() -> None:
 @pytest.mark.parametrize(("factor", "better"), [(0.85, True), (1.2, False)])
 def test_a_change_beyond_the_spread_is_told(factor: float, better: bool) -> None:
     found = row(
-        compare(_run(_requests(1, jitter=0.1, seed=2)), _run(_requests(factor, jitter=0.1, seed=3))), "one stream"
+        compare(_run(requests(1, jitter=0.1, seed=2)), _run(requests(factor, jitter=0.1, seed=3))), "one stream"
     )
     assert not found.same
     assert found.better is better
 
 
 def test_a_sure_change_that_is_smaller_than_runs_differ_is_about_the_same() -> None:
-    found = row(compare(_run(_requests(1, jitter=0, seed=2)), _run(_requests(1.01, jitter=0, seed=2))), "one stream")
+    found = row(compare(_run(requests(1, jitter=0, seed=2)), _run(requests(1.01, jitter=0, seed=2))), "one stream")
     assert found.high is not None
     assert found.high < 0
     assert found.same
@@ -78,7 +78,7 @@ def test_few_rounds_do_not_tell_acceptance_lengths_apart() -> None:
 
 def test_the_table_says_so_in_words() -> None:
     out = StringIO()
-    found = compare(_run(_requests(1, jitter=0.1, seed=2)), _run(_requests(1, jitter=0.1, seed=3)))
+    found = compare(_run(requests(1, jitter=0.1, seed=2)), _run(requests(1, jitter=0.1, seed=3)))
     Console(file=out, width=160).print(changes_table(found))
     assert "about the same" in out.getvalue()
     assert "better" not in out.getvalue()

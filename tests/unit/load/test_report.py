@@ -1,0 +1,141 @@
+"""The HTML report: complete in itself, honest about differences, and readable in a real browser."""
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roles.load.charts import Series, bar_chart, line_chart
+from roles.load.history import Run
+from roles.load.report import as_csv, report
+from tests.unit.load.test_compare import AFTER, BEFORE, with_conditions
+from tests.unit.load.test_noise import requests
+
+CHROMIUM = next(
+    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+)
+
+
+def _runs() -> list[Run]:
+    def with_requests(run: Run, seed: int, factor: float) -> Run:
+        summary = {
+            **(run.summary or {}),
+            "requests": requests(factor, jitter=0.1, seed=seed),
+            "stream_tok_s": 40 / factor,
+        }
+        return replace(run, summary=summary)
+
+    return [with_requests(BEFORE, 2, 1), with_requests(with_conditions(AFTER, engine="vllm 0.34.0"), 3, 0.7)]
+
+
+class _Tags(HTMLParser):
+    """Checks that every tag that is opened is closed, and collects what the page would load."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.loads: list[str] = []
+        self.count: dict[str, int] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.count[tag] = self.count.get(tag, 0) + 1
+        self.loads += [value for name, value in attrs if name in {"src", "href"} and value]
+        if tag not in {"meta", "link"}:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.count[tag] = self.count.get(tag, 0) + 1
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def _read(page: str) -> _Tags:
+    tags = _Tags()
+    tags.feed(page)
+    assert tags.open == []
+    return tags
+
+
+def test_it_needs_nothing_but_itself() -> None:
+    tags = _read(report(_runs(), title="two runs"))
+    assert tags.loads == ["data:,"]
+    assert "script" not in tags.count
+    assert tags.count["svg"] == 5
+
+
+def test_conditions_that_differ_are_marked_and_changes_told() -> None:
+    page = report(_runs(), title="two runs")
+    assert "engine (differs)" in page
+    assert "driver (differs)" not in page
+    assert re.search(r"one stream</td><td>better</td><td>\+4\d\.\d %", page)
+
+
+def test_runs_that_must_not_be_compared_are_not() -> None:
+    page = report([BEFORE, with_conditions(AFTER, prompts="other@2")], title="t")
+    assert "Not comparable: other work: prompts" in page
+    assert "better" not in page
+
+
+def test_three_concurrencies_are_a_line() -> None:
+    runs = [with_conditions(replace(BEFORE, summary={"total_tok_s": 40.0 * c}), concurrency=c) for c in (1, 2, 4)]
+    assert "Speed over concurrency" in report(runs, title="sweep")
+
+
+def test_the_csv_has_a_line_a_request() -> None:
+    lines = as_csv(_runs()).splitlines()
+    assert lines[0] == "release,concurrency,k,prompt,kind,started_s,ttft_s,latency_s,tokens"
+    assert len(lines) == 101
+    assert lines[1].startswith("r1,1,5,p0,")
+
+
+@given(st.text(), st.text())
+def test_any_name_stays_text(title: str, release: str) -> None:
+    """Whatever a release or a title is called, the page has the same elements."""
+    page = report([replace(BEFORE, release=release)], title=title)
+    assert _read(page).count == _read(report([BEFORE], title="t")).count
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e9), st.floats(0, 1e9)), max_size=20))
+def test_any_points_make_a_chart_or_none(points: list[tuple[float, float]]) -> None:
+    """For any numbers that can be measured a chart is well-formed and holds no nan."""
+    for chart in (
+        line_chart("t", [Series("a", points)], x="x", y="y"),
+        bar_chart("t", [(str(x), y) for x, y in points], y="y"),
+    ):
+        assert "nan" not in chart
+        _read(chart)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed to look at the page with")
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_browser_shows_every_chart_without_errors_and_without_scrolling_sideways(width: int, tmp_path: Path) -> None:
+    look = """<script>
+      const boxes = [...document.querySelectorAll('svg')].map(s => s.getBoundingClientRect());
+      document.title = JSON.stringify({charts: boxes.map(b => [b.width, b.height]),
+        page: document.documentElement.scrollWidth, window: window.innerWidth});
+    </script></body>"""
+    page = tmp_path / "report.html"
+    page.write_text(report(_runs(), title="two runs").replace("</body>", look))
+    done = subprocess.run(
+        [
+            str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+            f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={width},900",
+            "--enable-logging=stderr", "--virtual-time-budget=1000", "--dump-dom", page.as_uri(),
+        ],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert "CONSOLE" not in done.stderr
+    found = re.search(r"<title>(.*?)</title>", done.stdout)
+    assert found, done.stderr[-2000:]
+    seen = json.loads(found[1])
+    assert len(seen["charts"]) == 5
+    assert all(wide > 250 and high > 100 for wide, high in seen["charts"]), seen
+    assert seen["page"] <= seen["window"], seen
