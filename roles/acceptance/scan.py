@@ -20,12 +20,12 @@ from roles.acceptance.loglines import LogReader
 _BLOCK = 256 << 10
 _SMALL = 8 << 20
 """A file up to here, and any stream up to here, is read with every line looked at."""
-_HEAD = 512 << 10
+_HEAD = 256 << 10
 """Of a larger file this much: it says whose log it is and how its server was started."""
 _LONGEST_LINE = 4 << 20
 _MOST_UTF16 = 64 << 20
 _PIPE = 1 << 20
-_PIECES = 2
+_PIECES = 4
 _TAIL = 64 << 10
 _GZIP = b"\x1f\x8b"
 _OTHERS = (b"Speculative metrics: ", b"accept len: ", b"draft acceptance", b'"draft_n_accepted"')
