@@ -151,7 +151,7 @@ def plan(
         "prompts": "how many prompts, or a JSONL file of your own",
         "concurrency": "requests at a time",
         "max-tokens": "per prompt",
-        "against": "'last' (default), 'none', or a release id to compare with",
+        "against": "'last' (default), 'none', a release id, or a result file of `vllm bench serve` to compare with",
         "sweep": "concurrencies to measure one after the other: 1,2,4,8",
         "save": "write the result with every request to a .json or .csv file",
         "html": "write a report to this file: charts, numbers and conditions, beside the run it is compared with",

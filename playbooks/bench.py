@@ -19,6 +19,7 @@ from roles.acceptance.engine_state import EngineState, engine_state
 from roles.acceptance.window import Window
 from roles.load.client import get
 from roles.load.compare import Comparison, compare
+from roles.load.foreign import read_foreign
 from roles.load.history import Run
 from roles.load.noise import requests_of
 from roles.load.prompts import PromptSet, load_prompts
@@ -275,6 +276,9 @@ def _earlier(site: Site, against: str) -> Run | None:
         return None
     if against == "last":
         return site.history.last(site.name, "bench")
+    if against.endswith(".json"):
+        foreign = read_foreign(Path(against), site.name)
+        return site.history.add(foreign) or foreign
     found = [run for run in site.history.list(site.name, "bench", limit=1000) if run.release == against]
     if not found:
         raise UsageError(
