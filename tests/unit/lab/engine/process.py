@@ -91,10 +91,14 @@ class Engine:
 
     def wait_for(self, text: str, times: int = 1) -> None:
         """Wait until `times` lines of the log have the text. Fails with the log when the process ends before that."""
+        self.wait_until(lambda: sum(text in line for line in self.log) >= times, repr(text))
+
+    def wait_until(self, holds: Callable[[], bool], what: str) -> None:
+        """Wait until something holds of the log. Fails with the log when the process ends before that."""
         with self._news:
-            while sum(text in line for line in self.log) < times:
+            while not holds():
                 assert self._reader.is_alive(), "\n".join(self.log)
-                assert self._news.wait(TIMEOUT_S), f"no {text!r} in\n" + "\n".join(self.log)
+                assert self._news.wait(TIMEOUT_S), f"no {what} in\n" + "\n".join(self.log)
 
     def wait(self) -> int:
         """Wait for the end; returns the exit status."""
