@@ -1,47 +1,31 @@
-"""A whole command as a person starts it: a process of its own, read line by line while it runs."""
+"""A whole command as a person starts it: a process of its own, whose words are read while it runs."""
 
 import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import IO
 
-CHECKOUT = Path(__file__).resolve().parents[3]
-INVOKE = Path(sys.executable).with_name("invoke")
+from tests.e2e.person import CHECKOUT, INVOKE, Said
+
 PATIENCE_S = 90
 """Ends a test that has failed anyway; nothing here takes a fraction of it."""
 
 
-@dataclass(frozen=True)
-class Ended:
-    """How a command ended. code is negative for one that a signal killed, as subprocess has it."""
-
-    code: int
-    stdout: str
-    stderr: str
-
-    @property
-    def said(self) -> str:
-        """All that the person saw, on single spaces, so that no test depends on where lines break."""
-        return " ".join(f"{self.stderr}\n{self.stdout}".split())
-
-
 class Command:
-    """`invoke ARGUMENTS`, running in a process group of its own, as a terminal would start it."""
+    """`invoke WORDS`, running in a process group of its own, as a terminal would start it."""
 
-    def __init__(self, arguments: tuple[str, ...], environment: Mapping[str, str]) -> None:
+    def __init__(self, words: tuple[str, ...], environment: Mapping[str, str]) -> None:
+        self._words = words
         self._heard: list[str] = []
         self._stdout: list[str] = []
         self._stderr: list[str] = []
         self._news = threading.Condition()
         self._process = subprocess.Popen(
-            [str(INVOKE), *arguments],
+            [INVOKE, *words],
             cwd=CHECKOUT,
             env=dict(environment),
             stdin=subprocess.DEVNULL,
@@ -85,8 +69,8 @@ class Command:
         """SIGKILL to the whole group: the laptop is gone."""
         os.killpg(self._process.pid, signal.SIGKILL)
 
-    def end(self, timeout_s: float = PATIENCE_S) -> Ended:
-        """Wait for its end."""
+    def end(self, timeout_s: float = PATIENCE_S) -> Said:
+        """Wait for its end. Whatever happened to it, nobody wants to see a traceback."""
         try:
             code = self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -95,10 +79,9 @@ class Command:
             raise AssertionError(f"it did not end in {timeout_s} s:\n" + "\n".join(self._heard)) from None
         for reader in self._readers:
             reader.join()
-        with self._news:
-            stdout = "\n".join(self._stdout)
-            stderr = "\n".join(self._stderr)
-        return Ended(code, stdout, stderr)
+        said = Said(" ".join(self._words), code, "\n".join(self._stdout), "\n".join(self._stderr))
+        assert "Traceback" not in said.all, said.err
+        return said
 
     def clean_up(self) -> None:
         """Leave nothing running, whatever happened to the test."""

@@ -13,7 +13,7 @@ def practice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
     """The ground as it comes up: no container yet."""
     folder = tmp_path_factory.mktemp("survival")
     with Lab(folder / "lab") as lab:
-        yield Ground(lab, folder)
+        yield Ground(lab, folder / "person")
 
 
 @pytest.fixture

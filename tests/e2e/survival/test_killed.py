@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from tests.e2e.survival.ground import SHORT_PATIENCE, Ground
+from tests.e2e.survival.ground import Ground
+from tests.e2e.survival.inventories import SHORT_PATIENCE
 
 NEW_CONTAINER = (
     r"\* container +create",
@@ -48,8 +49,8 @@ def test_what_is_promoted_stays_so_and_the_next_deploy_takes_over_at_once(ground
     deploy.until(boundary)
     deploy.kill()
     deploy.end()
-    left = ground.decided(before.promoted)
-    said = ground.converge(tokens).said
+    left = ground.rests(before.promoted)
+    said = ground.converge(tokens).all
     if left.lock is not None:
         assert f"its process ({deploy.pid}, on this machine) is gone" in said
     assert ground.seen().timers == ()
@@ -64,5 +65,5 @@ def test_the_host_goes_back_by_itself(ground: Ground) -> None:
     ground.pends(previous=before.promoted)
     ground.goes_back_to(before)
     status = ground.run("status")
-    assert status.code == 0, status.said
-    assert "reverted" in status.said
+    assert status.code == 0, status.all
+    assert "reverted" in status.all

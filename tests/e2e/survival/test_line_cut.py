@@ -3,7 +3,8 @@
 import sqlite3
 from contextlib import closing
 
-from tests.e2e.survival.ground import CTID, SHORT_PATIENCE, STUCK_START, TUNNEL, Ground, eventually
+from tests.e2e.survival.ground import CTID, Ground, eventually
+from tests.e2e.survival.inventories import QUICK, SHORT_PATIENCE, STUCK_START, TUNNEL
 
 UNREACHABLE = 6
 INTERRUPTED = 130
@@ -11,7 +12,7 @@ INTERRUPTED = 130
 
 def test_a_build_goes_on_without_the_line_and_is_followed_again(ground: Ground) -> None:
     with ground.held_build():
-        deploy = ground.start("deploy", inventory=ground.inventory(host=ground.another_build()))
+        deploy = ground.start("deploy", inventory=ground.inventory(QUICK | ground.another_build()))
         deploy.until("engine +lock")
         (job,) = ground.builds()
         ground.lab.fault("ssh-down", ctid=CTID)
@@ -19,12 +20,12 @@ def test_a_build_goes_on_without_the_line_and_is_followed_again(ground: Ground) 
         assert ground.builds() == [job]
         ground.lab.fault("ssh-down", on=False, ctid=CTID)
     ended = deploy.end()
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.all
     assert ground.seen().settled
 
 
 def test_ctrl_c_without_a_line_leaves_the_lock_to_its_lease_and_the_build_to_the_next_deploy(ground: Ground) -> None:
-    inventory = ground.inventory(host=ground.another_build())
+    inventory = ground.inventory(QUICK | ground.another_build())
     with ground.held_build():
         deploy = ground.start("deploy", inventory=inventory)
         deploy.until("engine +lock")
@@ -32,25 +33,25 @@ def test_ctrl_c_without_a_line_leaves_the_lock_to_its_lease_and_the_build_to_the
         deploy.until("engine .*out of reach")
         deploy.interrupt()
         ended = deploy.end()
-        assert ended.code == INTERRUPTED, ended.said
-        assert "the lock could not be given back; it ends by itself within 90 s" in ended.said
-        assert "goes on on the host; the next deploy finds it" in ended.said
+        assert ended.code == INTERRUPTED, ended.all
+        assert "the lock could not be given back; it ends by itself within 90 s" in ended.all
+        assert "goes on on the host; the next deploy finds it" in ended.all
         assert (ground.seen().lock or {}).get("pid") == deploy.pid
         ground.lab.fault("ssh-down", on=False, ctid=CTID)
     again = ground.run("deploy", inventory=inventory)
-    assert again.code == 0, again.said
+    assert again.code == 0, again.all
     assert ground.seen().settled
 
 
 def test_while_the_server_starts_the_host_goes_back_alone(ground: Ground) -> None:
     before = ground.seen()
     tokens = ground.other_tokens()
-    deploy = ground.start("deploy", "--tokens", tokens, inventory=ground.inventory(STUCK_START, host=TUNNEL))
+    deploy = ground.start("deploy", "--tokens", tokens, inventory=ground.inventory(STUCK_START | TUNNEL))
     deploy.until("server +launch")
     ground.lab.fault("ssh-down", ctid=CTID)
     ended = deploy.end()
-    assert ended.code == UNREACHABLE, ended.said
-    assert f"The host goes back to {before.promoted} by itself" in ended.said
+    assert ended.code == UNREACHABLE, ended.all
+    assert f"The host goes back to {before.promoted} by itself" in ended.all
     ground.goes_back_to(before)
     ground.lab.fault("ssh-down", on=False, ctid=CTID)
     ground.converge(tokens)
@@ -59,12 +60,12 @@ def test_while_the_server_starts_the_host_goes_back_alone(ground: Ground) -> Non
 def test_during_the_gate_the_host_goes_back_alone(ground: Ground) -> None:
     before = ground.seen()
     tokens = ground.other_tokens()
-    deploy = ground.start("deploy", "--tokens", tokens, inventory=ground.inventory(SHORT_PATIENCE, host=TUNNEL))
+    deploy = ground.start("deploy", "--tokens", tokens, inventory=ground.inventory(SHORT_PATIENCE | TUNNEL))
     deploy.until("gate +measure 1/")
     ground.lab.fault("ssh-down", ctid=CTID)
     ended = deploy.end()
-    assert ended.code == UNREACHABLE, ended.said
-    assert f"The host goes back to {before.promoted} by itself" in ended.said
+    assert ended.code == UNREACHABLE, ended.all
+    assert f"The host goes back to {before.promoted} by itself" in ended.all
     ground.goes_back_to(before)
     ground.lab.fault("ssh-down", on=False, ctid=CTID)
     ground.converge(tokens)
@@ -74,16 +75,16 @@ def test_just_before_the_confirmation_a_frozen_sshd_means_no_confirmation(ground
     """The history on the controller is busy for as long as the line needs to freeze: then only the confirmation is left."""
     before = ground.seen()
     tokens = ground.other_tokens()
-    with closing(sqlite3.connect(ground.folder / "state/history.sqlite3", isolation_level=None)) as history:
+    with closing(sqlite3.connect(ground.person.state / "history.sqlite3", isolation_level=None)) as history:
         history.execute("BEGIN IMMEDIATE")
         deploy = ground.start("deploy", "--tokens", tokens, inventory=ground.inventory(SHORT_PATIENCE))
         eventually(lambda: ground.gate_of_pending().is_file(), "the gate's result")
         ground.lab.fault("ssh-frozen", ctid=CTID)
         history.execute("ROLLBACK")
     ended = deploy.end()
-    assert ended.code == UNREACHABLE, ended.said
-    assert "Its gate said pass" in ended.said
-    assert f"the host goes back to {before.promoted} by itself" in ended.said
+    assert ended.code == UNREACHABLE, ended.all
+    assert "Its gate said pass" in ended.all
+    assert f"the host goes back to {before.promoted} by itself" in ended.all
     ground.goes_back_to(before)
     ground.lab.fault("ssh-frozen", on=False, ctid=CTID)
     ground.converge(tokens)
@@ -97,6 +98,6 @@ def test_a_line_that_breaks_after_the_switch_was_sent_is_no_reason_to_send_it_ag
         eventually(lambda: ground.runs("control.sh activate"), "the switch")
         ground.lab.fault("ssh-down", ctid=CTID)
         ended = deploy.end()
-    assert ended.code == UNREACHABLE, ended.said
-    assert f"The host goes back to {before.promoted} by itself" in ended.said
+    assert ended.code == UNREACHABLE, ended.all
+    assert f"The host goes back to {before.promoted} by itself" in ended.all
     ground.goes_back_to(before)

@@ -38,16 +38,16 @@ def test_the_old_commit_is_kept_and_said_until_a_deploy_with_update(ground: Grou
     new = repository.force_push(PULL)
 
     kept = ground.run("deploy", "--tokens", "15")
-    assert kept.code == 0, kept.said
-    assert f"has moved on to {new[:12]}; {old[:12]} is kept until a deploy with --update" in kept.said
+    assert kept.code == 0, kept.all
+    assert f"has moved on to {new[:12]}; {old[:12]} is kept until a deploy with --update" in kept.all
     assert ground.seen() == before
 
     other = ground.run("deploy", "--tokens", "5")
-    assert other.code == 0, other.said
+    assert other.code == 0, other.all
     assert ground.commit_of(ground.seen().current) == old
 
     followed = ground.run("deploy", "--tokens", "5", "--update")
-    assert followed.code == 0, followed.said
+    assert followed.code == 0, followed.all
     assert ground.seen().settled
     assert ground.commit_of(ground.seen().current) == new
 
@@ -60,13 +60,13 @@ def test_a_rollback_after_the_pull_request_is_gone_needs_no_repository(ground: G
     git(repository.folder, "update-ref", "-d", REF)
 
     kept = ground.run("deploy", "--tokens", "5")
-    assert kept.code == 0, kept.said
-    assert "is gone" in kept.said
-    assert f"{old[:12]} is kept" in kept.said
+    assert kept.code == 0, kept.all
+    assert "is gone" in kept.all
+    assert f"{old[:12]} is kept" in kept.all
 
     repository.folder.rename(repository.folder.with_name("git.gone"))
     rolled_back = ground.run("rollback")
-    assert rolled_back.code == 0, rolled_back.said
+    assert rolled_back.code == 0, rolled_back.all
     after = ground.seen()
     assert after.settled
     assert after.current == before.current

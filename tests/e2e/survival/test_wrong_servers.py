@@ -6,24 +6,31 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.e2e.survival.ground import CTID, LONG_GATE, MODEL, Ground, eventually
-from tests.lab.container import environment
+from tests.e2e.survival.ground import CTID, Ground, eventually
+from tests.e2e.survival.inventories import LONG_GATE
 
 FAILED = 1
-OTHER_MODEL = "Qwen3-8B"
+MODEL, OTHER_MODEL = "Qwen3.6-27B", "Qwen3-8B"
 
 
 @contextmanager
 def stale_server(ground: Ground, model: str, served_name: str) -> Iterator[None]:
     """Somebody's engine on the port of ours, which is stopped."""
     ground.control("stop")
-    home = ground.lab.layout.container(CTID)
-    port = ground.lab.status()["containers"][f"ct{CTID}"]["server_port"]
-    key = (ground.lab.layout.secrets / "api-key").read_text().strip()
-    words = ["serve", str(home / "mnt/models" / model), "--served-model-name", served_name, "--port", str(port)]
+    folder = ground.lab.layout.container(CTID) / "mnt/models" / model
+    words = [
+        "serve",
+        str(folder),
+        "--served-model-name",
+        served_name,
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(ground.port),
+    ]
     process = subprocess.Popen(
-        [ground.venv_of(ground.seen().current) / "bin/vllm", *words, "--host", "127.0.0.1"],
-        env={**environment(ground.lab.layout, home, CTID), "SPECRAIL_LAB_CLOCK": "60", "VLLM_API_KEY": key},
+        [ground.venv_of(ground.seen().current) / "bin/vllm", *words],
+        env={**ground.environment, "SPECRAIL_LAB_CLOCK": "60", "VLLM_API_KEY": ground.api_key},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -42,8 +49,8 @@ def test_another_model_on_the_port_is_seen_before_anything_is_changed(ground: Gr
     with stale_server(ground, OTHER_MODEL, OTHER_MODEL):
         before = ground.seen()
         ended = ground.run("deploy", "--tokens", ground.other_tokens())
-        assert ended.code == FAILED, ended.said
-        assert "somebody else holds" in ended.said  # the GPU's memory, which is looked at before the port
+        assert ended.code == FAILED, ended.all
+        assert "somebody else holds" in ended.all  # the GPU's memory, which is looked at before the port
         assert ground.seen() == before
 
 
@@ -53,8 +60,8 @@ def test_a_server_that_holds_the_port_is_not_taken_for_ours_although_its_name_is
         ground.control("start")
         before = ground.seen()
         ended = ground.run("deploy", "--tokens", ground.other_tokens())
-        assert ended.code == FAILED, ended.said
-        assert "is held by a process that is not this service" in ended.said
+        assert ended.code == FAILED, ended.all
+        assert "is held by a process that is not this service" in ended.all
         after = ground.seen()
         assert (after.promoted, after.current, after.pending) == (before.promoted, before.promoted, None)
 
@@ -66,9 +73,9 @@ def test_an_engine_that_dies_during_the_gate_is_gone_back_from(ground: Ground) -
     (engine,) = ground.engines()
     os.kill(engine, signal.SIGKILL)
     ended = deploy.end()
-    assert ended.code == FAILED, ended.said
-    assert "the server failed while it was measured" in ended.said
-    assert f"In service now: reverted to {before.promoted}, which answers" in ended.said
+    assert ended.code == FAILED, ended.all
+    assert "the server failed while it was measured" in ended.all
+    assert f"In service now: reverted to {before.promoted}, which answers" in ended.all
     after = ground.seen()
     assert (after.current, after.promoted, after.pending) == (before.promoted, before.promoted, None)
     assert ground.serves()
