@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.host import Seen, base_of, look, serves
 from tests.e2e.person import HOST, QUICK, Person, Said
-from tests.e2e.survival.command import Command, Ended
+from tests.e2e.survival.command import Command
 from tests.lab.ground import Lab
 
 pytestmark = pytest.mark.xdist_group("e2e-drafter")
@@ -44,7 +44,7 @@ def poor(lab: Lab, writer: Person) -> Seen:
 
 
 @pytest.fixture(scope="module")
-def interrupted(lab: Lab, writer: Person, poor: Seen) -> Ended:
+def interrupted(lab: Lab, writer: Person, poor: Seen) -> Said:
     """Ctrl-C while the second candidate is being tried."""
     words = SEARCH.replace("'", "").removesuffix(" --json").split()
     command = Command((*words[:5], words[5], words[6]), writer.environment())
@@ -57,7 +57,7 @@ def interrupted(lab: Lab, writer: Person, poor: Seen) -> Ended:
 
 
 @pytest.fixture(scope="module")
-def after_interruption(lab: Lab, interrupted: Ended) -> Seen:
+def after_interruption(lab: Lab, interrupted: Said) -> Seen:
     return look(lab)
 
 
@@ -103,9 +103,9 @@ def test_cost_is_told_and_nothing_is_done_in_a_dry_run(lab: Lab, writer: Person,
     assert look(lab) == before
 
 
-def test_ctrl_c_sends_the_host_back_at_once(interrupted: Ended, after_interruption: Seen, poor: Seen) -> None:
+def test_ctrl_c_sends_the_host_back_at_once(interrupted: Said, after_interruption: Seen, poor: Seen) -> None:
     assert interrupted.code == 130
-    assert "the same command goes on with the search" in interrupted.said
+    assert "the same command goes on with the search" in interrupted.all
     assert after_interruption.current == after_interruption.promoted == poor.promoted
 
 

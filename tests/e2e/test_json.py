@@ -109,7 +109,7 @@ def test_an_interrupted_verb(person: Person, promoted: Seen) -> None:
     bench.until(r"bench +(warm-up|1/)")
     bench.interrupt()
     ended = bench.end()
-    document = json.loads(ended.stdout)
+    document = json.loads(ended.out)
     assert ended.code == document["exit_code"] == 130
     assert document["hosts"][0]["error"] == "Interrupted"
 

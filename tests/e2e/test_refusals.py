@@ -261,10 +261,10 @@ def test_a_container_that_a_backup_holds_is_waited_for_until_ctrl_c(lab: Lab, pe
         deploy.interrupt()
         ended = deploy.end()
         after = look(lab)
-    assert ended.code == 130, ended.said
-    assert "CT is locked (backup)" in ended.said
-    assert "interrupted; nothing was changed" in ended.said
-    assert "Traceback" not in ended.said
+    assert ended.code == 130, ended.all
+    assert "CT is locked (backup)" in ended.all
+    assert "interrupted; nothing was changed" in ended.all
+    assert "Traceback" not in ended.all
     assert (after.config, after.current, after.promoted) == (before.config, before.current, before.promoted)
     assert after.settled
     assert b'"interrupted"' in after.audit.splitlines()[-1]
