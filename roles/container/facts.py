@@ -65,6 +65,13 @@ class ContainerFacts:
 
 def read(pve: Proxmox, ctid: int) -> ContainerFacts:
     """Read a container of the node. Raises what Proxmox raises; a container that is not there is an answer."""
+    try:
+        return _read(pve, ctid)
+    except PermissionDenied:
+        return _read(pve, ctid)  # somebody's create may have ended between two questions, which gives us our rights
+
+
+def _read(pve: Proxmox, ctid: int) -> ContainerFacts:
     base = f"/nodes/{pve.node}/lxc/{ctid}"
     try:
         config = pve.get_map(f"{base}/config", current=True)
@@ -76,9 +83,12 @@ def read(pve: Proxmox, ctid: int) -> ContainerFacts:
         return ContainerFacts(ctid, owner=_owner(pve, ctid))
     except PermissionDenied:
         # Rights that come with a pool do not reach an id that nobody has yet: the node refuses before it looks.
-        if _owner(pve, ctid) is not None:
+        # It looks the same while somebody creates it: the pool has it, and we our rights, when that has ended.
+        if _owner(pve, ctid) is None:
+            return ContainerFacts(ctid)
+        if (creating := _creating(pve, ctid)) is None:
             raise
-        return ContainerFacts(ctid)
+        return ContainerFacts(ctid, creating=creating)
     facts = parse(ctid, config, pending, status)
     return facts if facts.lock != "create" else parse(ctid, config, pending, status, creating=_creating(pve, ctid))
 

@@ -102,12 +102,13 @@ class Lock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.left_behind = True
         self._over.set()
         self._heart.join(timeout=10)
         try:
             self._shell.run(_release(self._layout, self._owner.operation), timeout_s=15 if kind is None else _GOODBYE_S)
+            self.left_behind = False
         except SpecrailError:
-            self.left_behind = True
             if kind is None:
                 raise
             # The error on its way out matters more.

@@ -151,6 +151,8 @@ class Sandbox:
     @staticmethod
     def _bind(source: Path, target: Path) -> None:
         if target.is_symlink():
+            if target.readlink() == source:
+                return  # who looks through it at this moment must not miss it
             target.unlink()
         elif target.is_dir() and not any(target.iterdir()):
             target.rmdir()

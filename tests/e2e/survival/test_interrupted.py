@@ -65,6 +65,16 @@ def test_during_the_gate_the_next_deploy_need_not_wait_for_the_host(ground: Grou
     ground.converge(tokens)
 
 
+def test_pressing_it_twice_is_no_worse_than_once(ground: Ground) -> None:
+    tokens = ground.other_tokens()
+    deploy = ground.start("deploy", "--tokens", tokens, inventory=ground.inventory(LONG_GATE))
+    deploy.until("gate +measure 1/")
+    deploy.interrupt()
+    deploy.until("x gate")
+    interrupted(deploy)
+    ground.converge(tokens)
+
+
 def test_a_bench_leaves_nothing_behind(ground: Ground) -> None:
     before = ground.seen()
     bench = ground.start("bench", "--max-tokens", "2000")
