@@ -60,7 +60,13 @@ def test_each_kind_of_key_is_read(kind: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["", "ssh-ed25519", "ssh-ed25519 no-base64!", pytest.param("ssh-rsa " + ONE.split()[1], id="kinds"), "ssh-rsa AAAA"],
+    [
+        "",
+        "ssh-ed25519",
+        "ssh-ed25519 no-base64!",
+        pytest.param("ssh-rsa " + ONE.split()[1], id="kinds"),
+        "ssh-rsa AAAA",
+    ],
 )
 def test_what_is_no_key_is_refused(line: str) -> None:
     with pytest.raises(ValueError, match="not a public key"):
