@@ -9,10 +9,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from inventory.errors import ExitCode, ServerError, UsageError
-from playbooks.bringup import conditions_of
 from playbooks.flags import whole_number
 from playbooks.site import Site
 from playbooks.survey import gpu_of, release_facts
+from playbooks.verify import conditions_of
 from roles.acceptance.advice import Advice, advise
 from roles.acceptance.counters import delta, read
 from roles.acceptance.engine_state import EngineState, engine_state

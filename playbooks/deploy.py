@@ -9,7 +9,7 @@ from rich.console import RenderableType
 
 from inventory.errors import EngineError, ExitCode, PreflightError, SpecrailError, UsageError
 from playbooks import build, container
-from playbooks.bringup import bring_up, first_answer, health, start, stored_baseline
+from playbooks.bringup import bring_up
 from playbooks.changing import DeployOutcome, locked, record
 from playbooks.container import Outside
 from playbooks.desired import manifest_of, staging_of
@@ -18,6 +18,7 @@ from playbooks.inside import Inside, plan_inside
 from playbooks.reach import wait_for_ssh
 from playbooks.site import Site
 from playbooks.survey import Survey, gpu_record, release_facts, survey
+from playbooks.verify import first_answer, health, start, stored_baseline
 from roles.release import control, prune, stage
 from roles.server.health import wrong_model
 from roles.step import Step

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass, replace
 from rich.console import RenderableType
 
 from inventory.errors import ExitCode, SpecrailError
-from playbooks.bringup import health
 from playbooks.reach import get_in
 from playbooks.site import Site
+from playbooks.verify import health
 from roles.load.client import complete_sync
 from roles.load.prompts import load_prompts
 from roles.server.health import Health, wrong_model

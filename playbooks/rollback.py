@@ -1,10 +1,11 @@
 """invoke rollback: back to a release that passed its gate, verified as a deploy is verified."""
 
 from inventory.errors import UsageError
-from playbooks.bringup import bring_up, stored_baseline
+from playbooks.bringup import bring_up
 from playbooks.changing import DeployOutcome, locked, record
 from playbooks.site import Site
 from playbooks.survey import gpu_of, release_facts
+from playbooks.verify import stored_baseline
 from roles.release.facts import Release, ReleaseFacts
 
 

@@ -7,15 +7,7 @@ from datetime import UTC, datetime
 
 from inventory.errors import DeadlineExceeded, LockedError, ServerError, SpecrailError, UnreachableError
 from playbooks import build
-from playbooks.bringup import (
-    bring_up,
-    confirm_within_s,
-    explained,
-    go_back,
-    start,
-    stored_baseline,
-    warn_of_foreign_graphs,
-)
+from playbooks.bringup import bring_up, confirm_within_s, go_back
 from playbooks.changing import DeployOutcome
 from playbooks.deploy import Options as DeployOptions
 from playbooks.deploy import tidy
@@ -25,6 +17,7 @@ from playbooks.search_outcome import SearchOutcome
 from playbooks.search_state import Measured, SearchState
 from playbooks.site import Site
 from playbooks.survey import Survey, gpu_record, survey
+from playbooks.verify import explained, start, stored_baseline, warn_of_foreign_graphs
 from roles.acceptance.collapse import healthy_acceptance
 from roles.acceptance.few_rounds import measure_few
 from roles.acceptance.race import beaten_values, ranked, why_not

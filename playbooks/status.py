@@ -9,10 +9,10 @@ from rich.text import Text
 
 from inventory.ask import ask
 from inventory.errors import ExitCode, SpecrailError
-from playbooks.bringup import health
 from playbooks.reach import get_in
 from playbooks.site import Site
 from playbooks.survey import release_questions, releases_of
+from playbooks.verify import health
 from roles.gpu import facts as gpu_facts
 from roles.gpu.facts import GpuFacts
 from roles.release import audit

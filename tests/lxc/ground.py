@@ -5,7 +5,8 @@ import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.e2e.survival.ground import CTID, Ground, Seen, eventually
+from tests.e2e.survival.ground import CTID, Ground, eventually
+from tests.e2e.survival.on_host import Seen
 
 UNIT = "specrail-vllm.service"
 
@@ -58,29 +59,28 @@ class LxcGround(Ground):
 
     # -------------------------------------------------------------- what Ground reads from a sandbox's files
 
-    def base(self, ctid: int = CTID) -> Path:
-        return Path(f"/proc/{self.init(ctid)}/root/opt/specrail/vllm")
+    @property
+    def base(self) -> Path:
+        return Path(f"/proc/{self.init()}/root/opt/specrail/vllm")
 
-    def seen(self, ctid: int = CTID) -> Seen:
-        listed = self.inside(
-            "systemctl list-units --plain --no-legend --state=active 'specrail-vllm-revert-*.timer'", ctid
-        )
+    def seen(self) -> Seen:
+        listed = self.inside("systemctl list-units --plain --no-legend --state=active 'specrail-vllm-revert-*.timer'")
         names = [line.split()[0] for line in listed.out.splitlines()]
         timers = tuple(name.removeprefix("specrail-vllm-revert-").removesuffix(".timer") for name in names)
-        return replace(super().seen(ctid), timers=timers)
+        return replace(super().seen(), timers=timers)
 
-    def models(self, ctid: int = CTID) -> tuple[str, ...]:
-        key = (self.lab.layout.secrets / "api-key").read_text().strip()
+    def models(self) -> tuple[str, ...]:
         program = (
             "import json, urllib.request as u; "
-            f"q = u.Request('http://127.0.0.1:8000/v1/models', headers={{'Authorization': 'Bearer {key}'}}); "
+            f"q = u.Request('http://127.0.0.1:8000/v1/models', headers={{'Authorization': 'Bearer {self.api_key}'}}); "
             "print(*(m['id'] for m in json.load(u.urlopen(q, timeout=5))['data']))"
         )
-        said = self.inside(f'exec python3 -c "{program}"', ctid)
+        said = self.inside(f'exec python3 -c "{program}"')
         return tuple(said.out.split()) if said.status == 0 else ()
 
-    def log(self, ctid: int = CTID) -> str:
-        path = Path(f"/proc/{self.init(ctid)}/root/var/log/specrail/vllm/serve.log")
+    def log(self) -> str:
+        """The engine's log."""
+        path = Path(f"/proc/{self.init()}/root/var/log/specrail/vllm/serve.log")
         return path.read_text(errors="replace") if path.exists() else ""
 
     def reboot_inside(self) -> None:

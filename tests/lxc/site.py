@@ -10,8 +10,7 @@ from rich.console import Console
 
 from inventory.load import load
 from playbooks.site import STATE_VARIABLE, Site
-from tests.e2e.survival.command import CHECKOUT
-from tests.e2e.survival.ground import HOST
+from tests.e2e.person import CHECKOUT, HOST
 from tests.lxc.ground import LxcGround
 
 
@@ -19,7 +18,7 @@ from tests.lxc.ground import LxcGround
 def site_of(ground: LxcGround) -> Iterator[Site]:
     """The site of ct129, with what earlier commands have learnt."""
     (resolved,) = load(ground.lab.inventory).select([HOST])
-    state = {STATE_VARIABLE: str(ground.folder / "state")}
+    state = {STATE_VARIABLE: ground.person.environment()[STATE_VARIABLE]}
     with (
         mock.patch.dict(os.environ, state),
         Site(resolved, verb="test", checkout=CHECKOUT, talk_to=Console(file=io.StringIO())) as site,

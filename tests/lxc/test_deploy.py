@@ -3,7 +3,8 @@
 import os
 import signal
 
-from tests.e2e.survival.ground import Change, eventually
+from tests.e2e.survival.ground import eventually
+from tests.e2e.survival.inventories import Changes
 from tests.lxc.ground import UNIT, LxcGround
 
 
@@ -27,8 +28,8 @@ def test_systemd_takes_the_unit_and_has_nothing_to_say_about_it(ground: LxcGroun
 def test_the_same_again_changes_nothing(ground: LxcGround) -> None:
     before = ground.seen(), ground.show("MainPID", "NRestarts")
     again = ground.run("deploy", "--tokens", in_service(ground))
-    assert again.code == 0, again.said
-    assert "nothing to do" in again.stdout
+    assert again.code == 0, again.all
+    assert "nothing to do" in again.out
     assert (ground.seen(), ground.show("MainPID", "NRestarts")) == before
 
 
@@ -53,18 +54,20 @@ def _after(ground: LxcGround, number: signal.Signals) -> str:
 def test_a_failed_gate_reverts(ground: LxcGround) -> None:
     before = ground.seen()
     wrong = "tests/lab/drafters/wrong-qwen3.6-27b.json"
-    strict: Change = {
-        "server": {"start_timeout_s": 60},
-        "gate": {"prompts": 50, "max_tokens": 32, "min_acceptance_length": 1.5},
+    strict: Changes = {
+        "defaults.server.start_timeout_s": 60,
+        "defaults.gate.prompts": 50,
+        "defaults.gate.max_tokens": 32,
+        "defaults.gate.min_acceptance_length": 1.5,
     }
     deploy = ground.run(
-        "deploy", "--drafter-config", wrong, "--allow-drafter-errors", inventory=ground.inventory(defaults=strict)
+        "deploy", "--drafter-config", wrong, "--allow-drafter-errors", inventory=ground.inventory(strict)
     )
-    assert deploy.code == 3, deploy.said
+    assert deploy.code == 3, deploy.all
     after = ground.seen()
     assert (after.current, after.promoted, after.pending, after.timers) == (before.current, before.promoted, None, ())
     assert after.events[len(before.events) :] == ("started", "activated", "reverted", "finished")
-    assert f"reverted to {before.current}, which answers" in deploy.said
+    assert f"reverted to {before.current}, which answers" in deploy.all
     assert ground.serves()
 
 
@@ -74,7 +77,7 @@ def test_a_rollback_goes_back_to_the_release_before(ground: LxcGround) -> None:
     second = ground.seen().current
     assert second != first
     rollback = ground.run("rollback")
-    assert rollback.code == 0, rollback.said
+    assert rollback.code == 0, rollback.all
     after = ground.seen()
     assert (after.current, after.promoted, after.timers) == (first, first, ())
     assert ground.serves()

@@ -6,7 +6,7 @@ from tests.lxc.ground import LxcGround
 def test_a_destroyed_container_is_gone_and_can_be_made_anew(ground: LxcGround) -> None:
     keys = ground.inside("cat /etc/ssh/ssh_host_ed25519_key.pub").out
     destroy = ground.run("destroy", "--yes")
-    assert destroy.code == 0, destroy.said
+    assert destroy.code == 0, destroy.all
     assert "ct129" not in ground.lab.status()["containers"]
     assert ground.node("pct", "list").out.find("129") == -1
     ground.converge("15")

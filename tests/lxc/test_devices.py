@@ -57,6 +57,6 @@ def test_the_driver_shows_where_a_real_one_does(ground: LxcGround) -> None:
     ground.lab.fault("gpu-mismatch", ctid=129)
     plan = ground.run("plan", "--tokens", str(ground.tokens_of(ground.seen().current)))
     ground.lab.fault("gpu-mismatch", on=False, ctid=129)
-    assert plan.code == 1, plan.said
-    assert "565.57.01" in plan.said
-    assert "580.95.05" in plan.said
+    assert plan.code == 1, plan.all
+    assert "565.57.01" in plan.all
+    assert "580.95.05" in plan.all

@@ -21,9 +21,9 @@ def dhcp(practice: LxcGround) -> Iterator[LxcGround]:
 
 def test_an_address_is_asked_for_and_a_stopped_container_is_called_that(dhcp: LxcGround) -> None:
     status = dhcp.run("status", "--host", "ct130")
-    assert status.code == 1, status.said
-    assert "nothing is deployed: invoke deploy --host ct130" in status.said
+    assert status.code == 1, status.all
+    assert "nothing is deployed: invoke deploy --host ct130" in status.all
     dhcp.lab.stop(CTID)
     status = dhcp.run("status", "--host", "ct130")
     assert status.code == 6
-    assert "ct130: container 130 is stopped Try: invoke deploy --host ct130 (starts it)" in status.said
+    assert "ct130: container 130 is stopped Try: invoke deploy --host ct130 (starts it)" in status.all

@@ -4,7 +4,8 @@ import os
 import signal
 from pathlib import Path
 
-from tests.e2e.survival.ground import QUICK, Change, eventually
+from tests.e2e.survival.ground import eventually
+from tests.e2e.survival.inventories import QUICK, Changes
 from tests.lxc.ground import UNIT, LxcGround
 
 
@@ -19,14 +20,14 @@ def keepers(ground: LxcGround) -> list[str]:
 
 
 def test_from_systemd_to_a_process_and_back(ground: LxcGround) -> None:
-    by_process: Change = {**QUICK, "server": {**QUICK["server"], "supervisor": "process"}}
+    by_process: Changes = {**QUICK, "defaults.server.supervisor": "process"}
     deploy = ground.run("deploy", "--tokens", ground.other_tokens(), inventory=ground.inventory(by_process))
-    assert deploy.code == 0, deploy.said
+    assert deploy.code == 0, deploy.all
     (keeper,) = keepers(ground)
     assert keeper.endswith("control.sh supervise")
     assert ground.show("LoadState", "ActiveState") == ("not-found", "inactive")
     status = ground.run("status", inventory=ground.inventory(by_process))
-    assert "serves Qwen3.6-27B" in status.said
+    assert "serves Qwen3.6-27B" in status.all
     (old,) = ground.engines()
     os.kill(old, signal.SIGKILL)
     eventually(lambda: ground.engines() not in ([], [old]) and ground.serves(), "the supervisor starts another one")

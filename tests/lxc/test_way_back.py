@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from roles.release.control import Control
-from tests.e2e.survival.ground import CTID, SHORT_PATIENCE, eventually
+from tests.e2e.survival.ground import CTID, eventually
+from tests.e2e.survival.inventories import SHORT_PATIENCE
 from tests.lxc.ground import UNIT, LxcGround
 from tests.lxc.site import site_of
 
@@ -37,23 +38,25 @@ def test_the_timer_fires_when_the_controller_is_killed(ground: LxcGround) -> Non
     deploy.kill()
     deploy.end()
     ground.pends(previous=before.promoted)
-    ground.goes_back_to(before.promoted)
+    ground.goes_back_to(before)
     assert ground.inside("systemctl is-system-running").out.strip() == "running"
 
 
 def test_a_reboot_arms_the_way_back_again(ground: LxcGround, control: Control) -> None:
     promoted, unproven = other(ground)
+    before = ground.seen()
     control.activate(unproven, "reboot-1", confirm_within_s=12, previous=promoted)
     ground.reboot_inside()
     seen = ground.pends(previous=promoted)
     assert (seen.current, seen.timers) == (unproven, ("reboot-1",))
-    ground.goes_back_to(promoted)
+    ground.goes_back_to(before)
 
 
 def test_a_deadline_that_passed_while_the_host_was_down_counts_when_it_starts(
     ground: LxcGround, control: Control
 ) -> None:
     promoted, unproven = other(ground)
+    before = ground.seen()
     control.activate(unproven, "down-1", confirm_within_s=4, previous=promoted)
     eventually(ground.serves, "the other release serves")
     pending, log = ground.seen().pending, ground.log()
@@ -61,7 +64,7 @@ def test_a_deadline_that_passed_while_the_host_was_down_counts_when_it_starts(
     ground.lab.stop(CTID)
     eventually(lambda: time.time() > int(pending["deadline"]), "the deadline has passed")
     ground.lab.start(CTID)
-    ground.goes_back_to(promoted)
+    ground.goes_back_to(before)
     assert f"launch release={unproven}" not in ground.log().removeprefix(log)
 
 

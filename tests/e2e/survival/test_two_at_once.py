@@ -41,7 +41,7 @@ def test_the_second_is_told_who_is_at_work_and_breaks_nothing(ground: Ground) ->
     with ground.held_state():  # so that the first one is not done before the others have come
         first = ground.start("deploy", "--tokens", tokens)
         eventually(lambda: ground.runs("control.sh activate"), "the first one's switch")
-        late = [ground.start("deploy", "--tokens", "2"), ground.start("rollback")]
+        late = [ground.start("deploy", "--tokens", "2"), ground.start("rollback", "--to", str(ground.seen().promoted))]
         for ended in [command.end() for command in late]:
             assert ended.code == LOCKED, ended.all
             assert "locked by" in ended.all
