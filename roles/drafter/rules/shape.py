@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from roles.drafter import values
 from roles.drafter.evidence import Evidence
 from roles.drafter.finding import Finding
-from roles.drafter.rules.rule import ALL, error, rule, warning
+from roles.drafter.rules.rule import ALL, WITH_WEIGHTS, error, rule, warning
 
 # Names that vLLM 0.33.0 registers; an architecture without "DFlash" at an end is looked up as DFlash<architecture>.
 _ARCHITECTURES = {
@@ -151,7 +151,27 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+_MARKS = frozenset(
+    {"architectures", "model_type", "dflash_config", "hidden_size", "num_hidden_layers", "speculators_model_type"}
+)
+"""A config that has none of them is another kind of file."""
+
+
+@rule("config-recognisable", methods=WITH_WEIGHTS)
+def nothing_of_a_drafter(evidence: Evidence) -> Iterator[Finding]:
+    """A JSON object is a drafter's config only when it says something about a model."""
+    raw = evidence.view.raw
+    if raw and not _MARKS & raw.keys():
+        keys = ", ".join(sorted(raw)[:4])
+        yield error(
+            "architectures",
+            f"this is no drafter's config: it has {keys} and nothing about a model",
+            "give the drafter's config.json",
+        )
+
+
 RULES = (
+    nothing_of_a_drafter,
     wrong_types,
     no_dflash_config,
     architecture,
