@@ -124,7 +124,11 @@ class Lab:
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.02)
         if self._daemon:
-            self._daemon.wait()
+            try:
+                self._daemon.wait(max(1.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:  # it lost a race for the folder, or cannot end
+                self._daemon.kill()
+                self._daemon.wait()
             self._daemon = None
         if self._leash is not None:
             os.close(self._leash)
