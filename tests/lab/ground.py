@@ -108,6 +108,10 @@ class Lab:
             while not self.running():
                 self._start_daemon(leashed=leashed)
                 self._wait(deadline)
+            if self._daemon and self._daemon_pid() not in {None, 0, self._daemon.pid}:
+                # Ours came second. Let it see that, or it would take the folder when the first one goes.
+                self._daemon.wait(max(1.0, deadline - time.monotonic()))
+                self._daemon = None
         except BaseException:  # also Ctrl-C: nothing that was begun here stays
             if self._daemon and self._daemon.poll() is None:
                 self.down()
