@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TextIO
 
 from rich.console import Console, RenderableType
 
@@ -101,11 +102,11 @@ def _say(err: Console, text: str) -> None:
     err.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def plain_console(stream: object) -> Console:
+def plain_console(stream: TextIO) -> Console:
     """A console that writes to a stream, and to a pipe without colours or a terminal's width."""
     # A pipe gets plain text of a fixed width, so that what is recorded does not depend on a terminal.
-    terminal = bool(getattr(stream, "isatty", lambda: False)())
-    return Console(file=stream, width=None if terminal else int(os.environ.get("COLUMNS", "120")))  # type: ignore[arg-type]
+    terminal = stream.isatty()
+    return Console(file=stream, width=None if terminal else int(os.environ.get("COLUMNS", "120")))
 
 
 def _short(path: Path) -> str:

@@ -3,6 +3,7 @@
 Run it as: ./run python -m tests.lab.record docs
 """
 
+import io
 import os
 import re
 import shlex
@@ -51,7 +52,7 @@ def _play(scene: Scene, environment: dict[str, str]) -> str:
 
 
 def _picture(text: str) -> str:
-    console = Console(record=True, width=_WIDTH, file=open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+    console = Console(record=True, width=_WIDTH, file=io.StringIO())
     console.print(Text.from_ansi(text))
     # Without the fonts that the default format fetches from elsewhere.
     code_format = re.sub(r"@font-face \{\{.*?\}\}\s*", "", _export_format.CONSOLE_SVG_FORMAT, flags=re.DOTALL)
