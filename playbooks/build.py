@@ -1,8 +1,8 @@
 """Bringing the engine's venv into being: once, detached on the host, found again after a broken line."""
 
 from inventory.errors import EngineError
-from inventory.job import run_job
 from inventory.shell import command
+from inventory.ssh.job import run_job
 from playbooks.inside import Inside
 from playbooks.site import Site
 from roles.engine import build, provenance

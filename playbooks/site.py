@@ -11,12 +11,12 @@ from types import TracebackType
 from pydantic import JsonValue
 from rich.console import Console
 
-from inventory.known_hosts import HostKeys
 from inventory.models import Host, Node, Ssh
-from inventory.proxmox import Proxmox
+from inventory.pve.api import Proxmox
 from inventory.resolve import ResolvedHost, with_changes
 from inventory.secrets import Redactor, resolve
-from inventory.ssh import SshShell
+from inventory.ssh.known_hosts import HostKeys
+from inventory.ssh.shell import SshShell
 from playbooks.talk import Talk
 from roles.load.endpoint import Endpoint
 from roles.load.history import History

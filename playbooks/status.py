@@ -7,8 +7,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from inventory.ask import ask
 from inventory.errors import ExitCode, SpecrailError
+from inventory.ssh.ask import ask
 from playbooks.reach import get_in
 from playbooks.site import Site
 from playbooks.survey import release_questions, releases_of

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from inventory.ask import Answer, ask
 from inventory.errors import CommandError
+from inventory.ssh.ask import Answer, ask
 from playbooks.reach import get_in
 from playbooks.site import Site
 from roles.drafter import facts as drafter_facts

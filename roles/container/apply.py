@@ -14,8 +14,8 @@ from inventory.errors import (
     DeadlineExceeded,
     ProxmoxError,
 )
-from inventory.proxmox import Proxmox
-from inventory.proxmox_errors import Answer, Asked, classify
+from inventory.pve.api import Proxmox
+from inventory.pve.errors import Answer, Asked, classify
 from inventory.shell import Shell, command
 from roles.container import facts, properties, words
 from roles.container.patience import patiently

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from inventory.errors import PermissionDenied
 from inventory.models import Container
-from inventory.proxmox import Proxmox
+from inventory.pve.api import Proxmox
 
 T = TypeVar("T")
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from inventory.errors import NotFound, PreflightError, ProxmoxError
-from inventory.proxmox import Proxmox
+from inventory.pve.api import Proxmox
 from roles.container import facts, properties, refusals
 from roles.container.facts import ContainerFacts
 from roles.container.patience import patiently

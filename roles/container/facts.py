@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from inventory.errors import AlreadyExists, NotFound, PermissionDenied
-from inventory.proxmox import Proxmox
+from inventory.pve.api import Proxmox
 from roles.container import properties
 
 OWN_TAG = "specrail"

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from inventory.errors import DeadlineExceeded
 from inventory.models import Container
-from inventory.proxmox import Proxmox
+from inventory.pve.api import Proxmox
 
 _POLL_S = 1.0
 

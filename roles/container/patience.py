@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from inventory.errors import GuestLocked, ProxmoxError, TaskFailed
-from inventory.proxmox import Proxmox
+from inventory.pve.api import Proxmox
 
 T = TypeVar("T")
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from inventory import proxmox_rights as rights
 from inventory.errors import PermissionDenied, PreflightError
 from inventory.models import Container
-from inventory.proxmox import Proxmox
+from inventory.pve import rights
+from inventory.pve.api import Proxmox
 from inventory.shell import command
 from roles.container import cluster, properties
 from roles.container.cluster import ClusterFacts

@@ -16,7 +16,7 @@ from fakepve import FakePve
 from fakepve.certs import make_cert
 
 from inventory.models import Api, Token
-from inventory.proxmox import Proxmox
+from inventory.pve.api import Proxmox
 
 TOKEN = "llm@pve!deploy"
 SECRET = "8a1e"

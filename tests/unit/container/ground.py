@@ -6,9 +6,9 @@ from pathlib import Path
 
 from fakepve.model import PveError
 
-from inventory import proxmox_rights
 from inventory.errors import CommandError
 from inventory.models import Container
+from inventory.pve import rights
 from inventory.shell import Result
 from tests.unit.fake_node import TOKEN, FakeNode
 
@@ -25,7 +25,7 @@ def prepare(fake: FakeNode, *, without: str = "") -> None:
     """The template, and the role for the token where it needs it; `without` an ACL path or a privilege."""
     fake.store_file("local", FILE, 1, content="vztmpl")
     for path in ("/vms/129", "/storage/local-lvm", "/storage/local", "/sdn/zones/localnetwork/vmbr0", "/nodes/pve1"):
-        privileges = [name for name in proxmox_rights.PRIVILEGES if name != without]
+        privileges = [name for name in rights.PRIVILEGES if name != without]
         fake.grant(TOKEN, path, *([] if path == without else privileges))
 
 

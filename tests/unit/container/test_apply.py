@@ -18,7 +18,7 @@ from inventory.errors import (
     TaskFailed,
 )
 from inventory.models import Container
-from inventory.proxmox import Proxmox
+from inventory.pve.api import Proxmox
 from roles.container import facts
 from roles.container.apply import apply
 from roles.container.node import NodeFacts

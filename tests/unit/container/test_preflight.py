@@ -2,8 +2,8 @@
 
 import pytest
 
-from inventory import proxmox_rights
 from inventory.errors import PermissionDenied, PreflightError, UnreachableError
+from inventory.pve import rights
 from roles.container import facts
 from roles.container.preflight import preflight
 from tests.unit.container.ground import FILE, TEMPLATE, prepare, want
@@ -66,7 +66,7 @@ def test_a_storage_that_holds_no_containers(fake: FakeNode, connect: Connect) ->
 
 
 def test_a_storage_that_is_not_there(fake: FakeNode, connect: Connect) -> None:
-    fake.grant(TOKEN, "/storage/tank", *proxmox_rights.PRIVILEGES)
+    fake.grant(TOKEN, "/storage/tank", *rights.PRIVILEGES)
     assert refusal(connect, storage="tank").what == "pve1 has no storage tank"
 
 
@@ -88,7 +88,7 @@ def test_the_templates_storage_that_is_down(fake: FakeNode, connect: Connect) ->
 
 
 def test_the_templates_storage_that_is_not_there(fake: FakeNode, connect: Connect) -> None:
-    fake.grant(TOKEN, "/storage/nas", *proxmox_rights.PRIVILEGES)
+    fake.grant(TOKEN, "/storage/nas", *rights.PRIVILEGES)
     assert refusal(connect, template=f"nas:vztmpl/{FILE}").what == "pve1 has no storage nas"
 
 
@@ -134,7 +134,7 @@ def test_several_things_at_once(fake: FakeNode, connect: Connect) -> None:
 # ---------------------------------------------------------------- privileges
 
 
-ON_GUEST = ", ".join(name for name in proxmox_rights.PRIVILEGES if name.startswith("VM."))
+ON_GUEST = ", ".join(name for name in rights.PRIVILEGES if name.startswith("VM."))
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_rights_may_hang_on_the_pool(fake: FakeNode, connect: Connect) -> None:
     have = facts.read(pve, 129)
     fake.acl.clear()
     prepare(fake, without="/vms/129")
-    fake.grant(TOKEN, "/pool/llm", *proxmox_rights.PRIVILEGES)
+    fake.grant(TOKEN, "/pool/llm", *rights.PRIVILEGES)
     preflight(pve, want(pool="llm"), have)
     with pytest.raises(PermissionDenied, match="on /pool/other"):
         preflight(pve, want(pool="other"), have)

@@ -1,0 +1,1 @@
+"""A Proxmox node through its API: verified, its refusals explained, its tasks followed."""
