@@ -8,8 +8,8 @@ from inventory.models import Gate
 from playbooks.site import Site
 from roles.acceptance import baseline as baselines
 from roles.acceptance.baseline import Baseline
-from roles.acceptance.conditions import Conditions
 from roles.acceptance.gate import GateResult, Progress, run_gate
+from roles.conditions import Conditions
 from roles.engine.serve import cache_folder
 from roles.load.client import complete_sync, get
 from roles.load.endpoint import Endpoint

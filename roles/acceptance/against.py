@@ -6,7 +6,6 @@ from dataclasses import replace
 from inventory.models import Gate
 from inventory.shell import command
 from roles.acceptance import speed
-from roles.acceptance.conditions import Difference
 from roles.acceptance.diagnosis import Cause, diagnose
 from roles.acceptance.judgement import Judgement, without_twins
 from roles.acceptance.power import rounds_needed
@@ -17,6 +16,7 @@ from roles.acceptance.verdict import Outcome
 from roles.acceptance.version_facts import facts
 from roles.acceptance.vllm_releases import differ
 from roles.acceptance.window import PromptWindow
+from roles.conditions import Difference
 
 _SAME_SPEED = 0.05
 _MUCH_SLOWER = 0.15

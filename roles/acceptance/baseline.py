@@ -8,8 +8,8 @@ from functools import cached_property
 from pydantic import TypeAdapter, ValidationError
 
 from inventory.errors import SpecrailError
-from roles.acceptance.conditions import Conditions
 from roles.acceptance.window import PromptWindow, Window, pool
+from roles.conditions import Conditions
 
 SCHEMA = 1
 """Of gate.json. Goes up when a key changes its meaning; a new key does not change it."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from math import sqrt
 
 from inventory.shell import command
-from roles.acceptance.conditions import Difference
 from roles.acceptance.shapes import Shape, most_like
 from roles.acceptance.statistics import round_variance
 from roles.acceptance.window import Window, first_positions
+from roles.conditions import Difference
 
 _ENOUGH_ROUNDS = 15
 _GOOD_LENGTH = 2.0  # without a baseline: shorter ones are looked at

@@ -8,11 +8,11 @@ from typing import Literal
 
 from inventory.models import Gate
 from roles.acceptance.baseline import Baseline
-from roles.acceptance.conditions import Conditions, differences
 from roles.acceptance.diagnosis import Diagnosis, diagnose
 from roles.acceptance.session import Completion, P, Session
 from roles.acceptance.verdict import Verdict, decide
 from roles.acceptance.window import PromptWindow, pool
+from roles.conditions import Conditions, differences
 
 _PROBE_TOKENS = 10  # so few that a collapse costs about eight rounds a look
 _PROBES = 7  # of at most nine rounds each: fewer than 60 when nothing at all is accepted
@@ -119,7 +119,7 @@ def run_gate(
     notes = list(_remarks(session.answers))
     if late:
         notes.append(f"stopped after {len(windows)} of {len(prompts)} prompts: timeout_s is {policy.timeout_s:g}")
-    differing = differences(baseline.conditions, conditions) if baseline else ()
+    differing = differences(vars(baseline.conditions), vars(conditions)) if baseline else ()
     return GateResult(
         release=release,
         verdict=replace(verdict, notes=(*verdict.notes, *notes)),

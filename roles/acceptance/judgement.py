@@ -7,7 +7,6 @@ from inventory.models import Gate
 from roles.acceptance import diagnosis_history
 from roles.acceptance.advice import Advice, advise
 from roles.acceptance.changes import Change, changes
-from roles.acceptance.conditions import Conditions
 from roles.acceptance.diagnosis import Cause, diagnose
 from roles.acceptance.reading import Reading
 from roles.acceptance.series import Seen
@@ -17,6 +16,7 @@ from roles.acceptance.verdict import Outcome, Verdict, decide
 from roles.acceptance.version_facts import facts
 from roles.acceptance.vllm_releases import differ
 from roles.acceptance.window import PromptWindow, Window
+from roles.conditions import Conditions
 
 _MOST_TOLD = 50
 

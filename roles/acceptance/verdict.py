@@ -9,10 +9,10 @@ from typing import Literal
 from inventory.models import Gate
 from roles.acceptance.baseline import Baseline
 from roles.acceptance.collapse import EarlyLook, healthy_acceptance, look
-from roles.acceptance.conditions import PREVENTING, Conditions, differences
 from roles.acceptance.power import prompts_needed, rounds_needed
 from roles.acceptance.statistics import Comparison, Interval, acceptance_length, paired
 from roles.acceptance.window import PromptWindow, Window, faults, first_positions, pool
+from roles.conditions import PREVENTING, Conditions, differences
 
 Outcome = Literal["pass", "fail", "inconclusive"]
 
@@ -96,7 +96,7 @@ def decide(
     if baseline is None:
         notes.append("no baseline: the floor alone decides")
     else:
-        differing = differences(baseline.conditions, conditions)
+        differing = differences(vars(baseline.conditions), vars(conditions))
         notes += [f"not as for the baseline: {difference}" for difference in differing]
         if preventing := [one.name for one in differing if one.known and one.name in PREVENTING]:
             notes.append(f"not compared with the baseline, the floor alone decides: {', '.join(preventing)} differ")

@@ -4,11 +4,9 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 
+from roles.conditions import PREVENTING, Difference, differences
 from roles.load.history import Run
 from roles.load.noise import RUN_TO_RUN, Change, judge
-
-PREVENTING = frozenset({"model", "prompts", "temperature", "thinking", "concurrency", "max_tokens", "extra_body"})
-"""Conditions of the work itself: where one is known to differ, the numbers are about different work."""
 
 _ALIKE = 2.0  # design effect: rounds of one prompt are alike
 
@@ -23,24 +21,6 @@ _TIMED = (
     ("TPOT p99", ("tpot_s", "p99"), "s", False),
     ("end to end p50", ("e2e_s", "p50"), "s", False),
 )
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A condition that is not the same for both runs. None: not known."""
-
-    name: str
-    before: object
-    after: object
-
-    @property
-    def known(self) -> bool:
-        """Whether it really differs: both values are known."""
-        return self.before is not None and self.after is not None
-
-    def __str__(self) -> str:
-        before, after = ("unknown" if value is None else str(value) for value in (self.before, self.after))
-        return f"{self.name}: {before} -> {after}"
 
 
 @dataclass(frozen=True)
@@ -94,8 +74,8 @@ class Comparison:
 
 def compare(before: Run, after: Run) -> Comparison:
     """Put two runs side by side. Acceptance length and draft acceptance rate are compared at equal k only."""
-    differences = _differences(before, after)
-    other_work = [different for different in differences if different.known and different.name in PREVENTING]
+    differing = differences(*({"host": run.host, **run.conditions} for run in (before, after)))
+    other_work = [different for different in differing if different.known and different.name in PREVENTING]
     refusals = (
         *(f"other work: {difference}" for difference in other_work),
         *(f"the run {which}: {doubt}" for which, run in (("before", before), ("now", after)) for doubt in _spoilt(run)),
@@ -130,16 +110,7 @@ def compare(before: Run, after: Run) -> Comparison:
     ]
     known = tuple(row for row in rows if row.before is not None or row.after is not None)
     positions = tuple(zip(_positions(before), _positions(after), strict=False))
-    return Comparison(before, after, refusals, differences, known, positions)
-
-
-def _differences(before: Run, after: Run) -> tuple[Difference, ...]:
-    names = dict.fromkeys((*before.conditions, *after.conditions))
-    all_of_them = (
-        Difference("host", before.host, after.host),
-        *(Difference(name, before.conditions.get(name), after.conditions.get(name)) for name in names),
-    )
-    return tuple(difference for difference in all_of_them if difference.before != difference.after)
+    return Comparison(before, after, refusals, differing, known, positions)
 
 
 def _spoilt(run: Run) -> list[str]:

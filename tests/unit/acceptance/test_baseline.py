@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from inventory.errors import SpecrailError
 from roles.acceptance.baseline import SCHEMA, Baseline, from_json
-from roles.acceptance.conditions import PREVENTING, Conditions, Difference, differences
 from roles.acceptance.window import PromptWindow
+from roles.conditions import Conditions
 from tests.unit.acceptance.cases import measured
 
 CONDITIONS = Conditions("vllm 0.33.0", "qwen", "c1f2", 15, "std-50@c1f2", 0.0, False, 1, "H200", "580.65.06", 128)
@@ -64,27 +64,3 @@ def test_any_json_and_any_bytes_are_read_or_refused_in_words(stored: dict[str, A
     for text in (json.dumps({**stored, "schema": SCHEMA}), json.dumps(stored), other):
         with suppress(SpecrailError):
             assert isinstance(from_json(text), Baseline)
-
-
-def test_differences_name_what_changed_and_what_is_unknown() -> None:
-    found = differences(CONDITIONS, Conditions("vllm 0.33.0", "qwen", "d3e4", 15, None, 0.0, False, 1))
-    assert [str(one) for one in found] == [
-        "drafter: c1f2 -> d3e4",
-        "prompts: std-50@c1f2 -> unknown",
-        "gpu: H200 -> unknown",
-        "driver: 580.65.06 -> unknown",
-        "max_tokens: 128 -> unknown",
-    ]
-    assert [one.name for one in found if one.known] == ["drafter"]
-
-
-def test_digests_are_shown_by_their_first_digits() -> None:
-    (found,) = differences(Conditions(drafter="a" * 64), Conditions(drafter="b" * 64))
-    assert str(found) == "drafter: aaaaaaaaaaaa -> bbbbbbbbbbbb"
-
-
-def test_off_is_a_value_and_not_unknown() -> None:
-    (found,) = differences(Conditions(thinking=False, temperature=0.0), Conditions(thinking=True, temperature=0.0))
-    assert found == Difference("thinking", False, True)
-    assert found.known
-    assert found.name in PREVENTING

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from roles.acceptance.conditions import Difference
 from roles.acceptance.diagnosis import diagnose
 from roles.acceptance.window import Window, faults
+from roles.conditions import Difference
 from tests.unit.acceptance.cases import load, measured, of_rates, paths, window
 from tests.unit.acceptance.test_window import whole_windows
 

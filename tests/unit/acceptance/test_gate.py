@@ -8,8 +8,8 @@ import pytest
 from inventory.errors import ServerError
 from inventory.models import Gate
 from roles.acceptance.baseline import Baseline, from_json
-from roles.acceptance.conditions import Conditions
 from roles.acceptance.gate import GateResult, Progress, run_gate
+from roles.conditions import Conditions
 from tests.unit.acceptance.served import Answer, Asked, Engine
 from tests.unit.acceptance.simulate import ALL_WRONG_C1, RIGHT_K5, RIGHT_K15
 

@@ -10,10 +10,10 @@ import pytest
 
 from inventory.models import Gate
 from roles.acceptance.baseline import Baseline
-from roles.acceptance.conditions import Conditions
 from roles.acceptance.gate import GateResult, run_gate
 from roles.acceptance.loglines import read
 from roles.acceptance.window import pool
+from roles.conditions import Conditions
 from roles.load.client import complete_sync, get
 from roles.load.completion import Completion
 from roles.load.endpoint import Endpoint

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from inventory.models import Gate
 from roles.acceptance.baseline import Baseline
-from roles.acceptance.conditions import Conditions
 from roles.acceptance.verdict import Verdict, decide
 from roles.acceptance.window import PromptWindow, Window
+from roles.conditions import Conditions
 from tests.unit.acceptance.cases import measured, of_rates, prompt
 from tests.unit.acceptance.simulate import ALL_WRONG_C1, RIGHT_K5, RIGHT_K15, prompts_that_differ, windows
 from tests.unit.acceptance.test_window import whole_windows

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roles.load.compare import PREVENTING, Comparison, Row, compare
+from roles.conditions import PREVENTING
+from roles.load.compare import Comparison, Row, compare
 from roles.load.history import Run
 
 AT = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)

@@ -1,14 +1,15 @@
-"""What a measurement depends on, and where two measurements differ in it."""
+"""What a measurement depends on, and where two measurements differ in it: the same for a gate as for a bench."""
 
 import re
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 _DIGEST = re.compile(r"[0-9a-f]{40,64}")
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """Under which conditions acceptance was measured. None means unknown.
+    """Under which conditions something was measured. None means unknown.
 
     engine:         build with its version or commit ("vllm 0.33.0", "vllm pr:40898@1f2e...")
     model:          target with revision or digest
@@ -57,11 +58,15 @@ def _short(value: object) -> str:
     return text[:12] if _DIGEST.fullmatch(text) else text
 
 
-PREVENTING = frozenset({"model", "prompts", "temperature", "thinking", "concurrency", "max_tokens"})
-"""A comparison means nothing when one of these is known to differ: it would compare other texts, not the drafter."""
+PREVENTING = frozenset({"model", "prompts", "temperature", "thinking", "concurrency", "max_tokens", "extra_body"})
+"""A comparison means nothing when one of these is known to differ: it would compare other work, not the release."""
 
 
-def differences(before: Conditions, after: Conditions) -> tuple[Difference, ...]:
-    """Where two measurements differ, in the order of the fields; also where only one side is known."""
-    pairs = ((field.name, getattr(before, field.name), getattr(after, field.name)) for field in fields(Conditions))
+def differences(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[Difference, ...]:
+    """Where two measurements differ, in the order of their names; also where only one side is known.
+
+    before, after: `vars` of Conditions, or a run's; a name that is left out is unknown.
+    """
+    names = dict.fromkeys((*before, *after))
+    pairs = ((name, before.get(name), after.get(name)) for name in names)
     return tuple(Difference(name, old, new) for name, old, new in pairs if old != new)
