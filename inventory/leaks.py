@@ -49,8 +49,9 @@ def leaks(tree: Located) -> Iterator[tuple[tuple[str | int, ...], Located, str, 
         if isinstance(leaf.value, str) and is_secret_value(leaf.value):
             hint = USE_SECRETS if path[:1] == ("server",) else _TAKE_IT_OUT
             yield path, leaf, "looks like a secret; the value is not shown", hint
-        elif path[:2] == ("server", "env") and len(path) == 3 and _named_so(str(path[2]), leaf.value):
-            yield path, leaf, "has the name of a secret; the value is not shown", USE_SECRETS
+        elif path[1:2] == ("env",) and len(path) == 3 and _named_so(str(path[2]), leaf.value):
+            hint = USE_SECRETS if path[0] == "server" else _TAKE_IT_OUT
+            yield path, leaf, "has the name of a secret; the value is not shown", hint
     server = tree.children.get("server")
     arguments = server.children.get("args") if server else None
     words = arguments.value if arguments and isinstance(arguments.value, tuple) else ()

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, PositiveFloat, PositiveInt, StringConstraints, model_validator
 
 from inventory.container_models import Container, Gpus, Mount, Net
-from inventory.names import AbsolutePath, EnvName, EnvValue, GitSha, HostName, SecretReference, ServiceName, Word, says
+from inventory.engine_model import Engine
+from inventory.names import AbsolutePath, EnvName, EnvValue, HostName, SecretReference, ServiceName, Word, says
 from inventory.node_models import Api, Node, Paths, Ssh, Ticket, Token
 from inventory.strict import Model, Port, refuse
 
@@ -46,50 +47,6 @@ _OWN_FLAGS = {
     "-sc": "drafter",
 }
 """Flags of the engine that specrail writes itself, and the keys that they come from."""
-
-
-class Engine(Model):
-    """Which build of which engine. One source becomes one venv, named by what it was resolved to, built once."""
-
-    kind: Literal["vllm"] = "vllm"
-    """The engine."""
-    source: Annotated[
-        str,
-        StringConstraints(
-            pattern=r"^(release:[0-9]+(\.[0-9]+)*([a-z]+[0-9]+)?(\.post[0-9]+)?|pr:[1-9][0-9]*|commit:[0-9a-f]{40}"
-            r"|branch:[A-Za-z0-9][A-Za-z0-9._/-]*|wheel:\S+|path:/\S+)$"
-        ),
-        says("release:VERSION, pr:NUMBER, commit:<40 hex digits>, branch:NAME, wheel:URL-or-path or path:/FOLDER"),
-    ]
-    """release:0.33.0, pr:40898, commit:<40 hex>, branch:NAME, wheel:URL-or-path, path:/a/checkout/on/the/host."""
-    repository: Annotated[
-        str,
-        StringConstraints(pattern=r"^(https|ssh|git|file)://\S+$"),
-        says("a git URL that starts with https://, ssh://, git:// or file://"),
-    ] = "https://github.com/vllm-project/vllm.git"
-    """Where pr, commit and branch sources are fetched from."""
-    commit: GitSha | None = None
-    """Pins a pr or branch: a head that has moved on is then not followed."""
-    python: Annotated[str, StringConstraints(pattern=r"^3\.[0-9]+$"), says('a Python version, "3.12"')] | None = None
-    """Python for the venv; default: the host's python3."""
-    build: Literal["precompiled", "source"] = "precompiled"
-    """precompiled takes the compiled libraries of the merge base's wheel; source compiles (hours)."""
-    torch_backend: Annotated[
-        str, StringConstraints(pattern=r"^(auto|cpu|cu[0-9]{3})$"), says("auto, cpu or a CUDA version such as cu130")
-    ] = "auto"
-    """Which build of torch is installed."""
-    index_url: (
-        Annotated[str, StringConstraints(pattern=r"^[^\s-]\S*$"), says('a package index\'s URL, or "none"')] | None
-    ) = None
-    """Another package index than the default; "none" installs without any (offline hosts)."""
-    build_timeout_s: PositiveFloat = 3600
-    """Seconds for fetching and building; give a source build several hours."""
-
-    @model_validator(mode="after")
-    def _commit_needs_a_moving_source(self) -> "Engine":
-        if self.commit and not self.source.startswith(("pr:", "branch:")):
-            raise ValueError("commit pins a pr: or branch: source; this source does not move")
-        return self
 
 
 class Target(Model):

@@ -24,6 +24,7 @@ class Kind:
     distribution: its name on a package index; module: what is imported to see that a build works
     source_folder: where in a checkout the Python project lies
     release_bytes: free space that a build without compiling needs (engine, torch and CUDA libraries, cache)
+    cpu_bytes: the same with a torch for CPUs, which brings no CUDA libraries
     compile_bytes: the same for a build that compiles
     """
 
@@ -33,6 +34,7 @@ class Kind:
     source_folder: str
     precompiled: Precompiled | None
     release_bytes: int
+    cpu_bytes: int
     compile_bytes: int
 
 
@@ -44,6 +46,7 @@ KINDS = {
         source_folder=".",
         precompiled=Precompiled("VLLM_USE_PRECOMPILED", "VLLM_PRECOMPILED_WHEEL_COMMIT"),
         release_bytes=12_000_000_000,
+        cpu_bytes=4_000_000_000,  # 0.32.0: 2 GB of venv; the cache shares its files where it is on the same file system
         compile_bytes=40_000_000_000,
     )
 }

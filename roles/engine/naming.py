@@ -11,6 +11,9 @@ RECIPE = 1
 """Counts up when the build script comes to make something else of the same inputs."""
 
 
+_OPTIONAL = ("find_links", "distribution", "packages", "overrides", "env")
+
+
 def venv_name(engine: Engine, resolution: Resolution) -> str:
     """`vllm-<commit's first 12 digits, or version>-<8 digits of a hash over all inputs of the build>`."""
     inputs = {
@@ -23,6 +26,8 @@ def venv_name(engine: Engine, resolution: Resolution) -> str:
         "build": engine.build,
         "torch_backend": engine.torch_backend,
         "index_url": engine.index_url,
+        # Only where they are given, so that builds from before there were such keys keep their names.
+        **{key: value for key in _OPTIONAL if (value := getattr(engine, key))},
     }
     digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
     return f"{engine.kind}-{re.sub(r'[^A-Za-z0-9.+_]', '_', resolution.label)}-{digest[:8]}"

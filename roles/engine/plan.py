@@ -79,9 +79,11 @@ def plan(engine: Engine, resolution: Resolution, have: EngineFacts, base: str, l
 def needed_bytes(engine: Engine) -> int:
     """Free space that a build of `engine` needs."""
     kind = KINDS[engine.kind]
-    if engine.index_url == "none":
+    if engine.index_url == "none" and not engine.find_links:
         return OFFLINE_BYTES
-    return kind.compile_bytes if engine.build == "source" else kind.release_bytes
+    if engine.build == "source":
+        return kind.compile_bytes
+    return kind.cpu_bytes if engine.torch_backend == "cpu" else kind.release_bytes
 
 
 @dataclass(frozen=True)
@@ -110,10 +112,14 @@ def _obstacles(
             why=("torch and CUDA have no builds for it.",),
             tries=("container.template: a Debian or Ubuntu template",),
         )
-    if offline and resolution.source.kind == "release":
+    if offline and resolution.source.kind == "release" and not engine.find_links:
         yield _Obstacle(
             f"{resolution.source} needs a package index, and engine.index_url is none",
-            tries=("engine.source: wheel:/path/on/the/host/name.whl", "engine.index_url: (leave it out)"),
+            tries=(
+                "engine.source: wheel:/path/on/the/host/name.whl",
+                "engine.find_links: [/a/folder/of/wheels]",
+                "engine.index_url: (leave it out)",
+            ),
         )
     if resolution.source.value.startswith("/") and not have.path_exists:
         yield _Obstacle(f"there is no {resolution.source.value} on the host", tries=("check engine.source",))

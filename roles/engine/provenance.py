@@ -17,6 +17,8 @@ class Provenance:
     python:        "3.12.3"
     build:         "precompiled" or "source"
     torch_backend: as the inventory had it
+    distribution:  what it is called on the package index, where that is not its kind
+    packages, overrides: as the inventory had them, one a line
     freeze_sha256: of freeze.txt beside it, the list of installed packages
     built_at:      UTC, ISO 8601, on the host's clock
     arch:          the host's machine ("x86_64")
@@ -33,6 +35,9 @@ class Provenance:
     python: str | None = None
     build: str | None = None
     torch_backend: str | None = None
+    distribution: str | None = None
+    packages: str | None = None
+    overrides: str | None = None
     freeze_sha256: str | None = None
     built_at: str | None = None
     arch: str | None = None

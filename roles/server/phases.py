@@ -8,8 +8,6 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 _COMPILING = r"for vLLM's torch\.compile|torch\.compile (?:took|takes)|Dynamo bytecode|Directly load (?:AOT|the) "
 
-_COMPILING = r"for vLLM's torch\.compile|torch\.compile (?:took|takes)|Dynamo bytecode|Directly load (?:AOT|the) "
-
 _PHASES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(pattern))
     for name, pattern in (

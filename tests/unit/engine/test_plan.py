@@ -90,6 +90,8 @@ def test_git_and_a_compiler_are_installed_where_they_are_missing() -> None:
         ),
         ({"build": "source"}, {"free_bytes": 20_000_000_000}, "the build needs 40.0 GB", "rootfs_gib"),
         ({"index_url": "none"}, {"free_bytes": 100_000_000}, "the build needs 0.3 GB", "rootfs_gib"),
+        ({"torch_backend": "cpu"}, {"free_bytes": 3_900_000_000}, "the build needs 4.0 GB", "rootfs_gib"),
+        ({"index_url": "none", "find_links": ["/w"]}, {"free_bytes": 10**9}, "the build needs 12.0 GB", "rootfs_gib"),
         ({}, {"libc": "musl"}, "musl", "container.template"),
         ({"source": "release:0.33.0", "index_url": "none"}, {}, "release:0.33.0 needs a package index", "wheel:"),
         ({"source": "path:/srv/vllm"}, {}, "there is no /srv/vllm on the host", "engine.source"),
@@ -108,6 +110,10 @@ def test_what_is_in_the_way_is_told_before_anything_happens(
         decide(Engine.model_validate({"source": "pr:40898", **engine}), **facts)
     assert says in told.value.what
     assert tries in "\n".join(told.value.tries)
+
+
+def test_a_folder_of_wheels_is_as_good_as_an_index() -> None:
+    assert decide(Engine(source="release:0.33.0", index_url="none", find_links=("/mnt/wheels",))).build
 
 
 def test_all_that_is_in_the_way_is_told_at_once() -> None:

@@ -12,7 +12,9 @@ provenances = st.builds(
     Provenance,
     kind=st.text(min_size=1),
     source=st.text(min_size=1),
-    **dict.fromkeys(("repository", "ref", "commit", "merge_base", "version", "python", "build", "arch"), texts),
+    **dict.fromkeys(
+        ("repository", "ref", "commit", "merge_base", "version", "python", "build", "arch", "distribution"), texts
+    ),
     duration_s=st.none() | st.floats(0, 1e8),
 )
 
