@@ -31,7 +31,7 @@ class HistoryOutcome:
     exit_code: ExitCode = ExitCode.DONE
 
     def as_json(self) -> dict[str, object]:
-        """Each run's counts; null for one without speculation."""
+        """Each run's id (what --compare takes) and counts; null for one without speculation."""
         return {"runs": [_as_json(run) for run in self.runs], "html": self.html}
 
     def render(self) -> RenderableType:
@@ -84,6 +84,7 @@ def _length(run: Run) -> float | None:
 
 def _as_json(run: Run) -> dict[str, object]:
     return {
+        "id": run.id,
         "at": run.at.isoformat(timespec="seconds"),
         "kind": run.kind,
         "release": run.release,
@@ -98,5 +99,5 @@ def _as_json(run: Run) -> dict[str, object]:
 def _line(run: Run) -> str:
     length = _length(run)
     said = f"{length:.2f}" if length is not None else "-"
-    told = f"{run.at:%Y-%m-%d %H:%M}  {run.kind:<5}  {said:>5}  k={_tokens(run) or '-'}"
+    told = f"{run.id:>5}  {run.at:%Y-%m-%d %H:%M}  {run.kind:<5}  {said:>5}  k={_tokens(run) or '-'}"
     return f"{told}  {run.verdict or '':<12}  {run.release}"

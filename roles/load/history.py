@@ -103,6 +103,13 @@ class History:
 
         return self._do("the result is not kept", insert)
 
+    def get(self, number: int) -> Run | None:
+        """The run with this id, of any host; None where there is none."""
+        if not 0 < number < 2**63:  # what SQLite can number
+            return None
+        found = self._select("SELECT * FROM runs WHERE id = :id", {"id": number})
+        return found[0] if found else None
+
     def last(self, host: str, kind: Kind, before: datetime | None = None) -> Run | None:
         """The latest run of a host, or the latest one that is older than `before`."""
         found = self._find(host, kind, before, 1)
@@ -113,10 +120,13 @@ class History:
         return self._find(host, kind, None, limit)[::-1]
 
     def _find(self, host: str | None, kind: Kind | None, before: datetime | None, limit: int) -> tuple[Run, ...]:
+        return self._select(
+            _FIND, {"host": host, "kind": kind, "before": before and _timestamp(before), "limit": limit}
+        )
+
+    def _select(self, query: str, values: Mapping[str, object]) -> tuple[Run, ...]:
         def select(connection: sqlite3.Connection) -> tuple[Run, ...]:
-            rows = connection.execute(
-                _FIND, {"host": host, "kind": kind, "before": before and _timestamp(before), "limit": limit}
-            )
+            rows = connection.execute(query, values)
             return tuple(run for row in rows if (run := self._read(row)) is not None)
 
         with suppress(OSError):  # opening it says better what is wrong

@@ -54,6 +54,12 @@ def test_a_gate_without_times_or_speculation_comes_back_too(history: Kept) -> No
     assert history.list() == (replace(gate, id=1),)
 
 
+def test_a_run_is_found_by_its_id_whatever_its_host(history: Kept) -> None:
+    kept = [history.add(replace(RUN, host=host)) for host in ("ct129", "ct130")]
+    assert [history.get(1), history.get(2)] == kept
+    assert [history.get(number) for number in (0, 3, -1, 10**30)] == [None] * 4
+
+
 def test_the_last_run_is_of_this_host_and_kind_and_before_the_time(history: Kept) -> None:
     for minute in (0, 2, 1):  # not in the order of time
         history.add(replace(RUN, release=f"r{minute}", at=AT + timedelta(minutes=minute)))
