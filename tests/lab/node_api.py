@@ -5,12 +5,14 @@ import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from aiohttp import web
 from fakepve import FakePve
 from fakepve import schema as pve_schema
 from fakepve.model import PveError, TaskError
 from fakepve.server import error as pve_response
+from fakepve.server import redact
 
 from tests.lab.layout import NODE
 from tests.lab.traffic import Traffic
@@ -217,5 +219,7 @@ class NodeApi(FakePve):
             raise TaskError(f"practice ground: {error}") from error
 
     def _record(self, request: Any, body: bytes) -> None:
-        self._traffic.request(request.method, request.path)
+        sent = parse_qsl(redact(body, request.content_type).decode(errors="replace"), keep_blank_values=True)
+        client = request.headers.get("User-Agent", "")
+        self._traffic.request(request.method, request.path, {**request.query, **dict(sent)}, client)
         super()._record(request, body)

@@ -3,6 +3,7 @@
 import json
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,10 +34,14 @@ class Traffic:
         self.execs[machine] += 1
         self._write(machine, "exec", command)
 
-    def request(self, method: str, path: str) -> None:
-        """An API request was received, refused ones included."""
+    def request(self, method: str, path: str, params: Mapping[str, str], client: str) -> None:
+        """An API request was received, refused ones included.
+
+        params: of query and body, secrets already taken out
+        client: its User-Agent
+        """
         self.api["logins" if path.endswith(_LOGIN) else _KINDS.get(method, "writes")] += 1
-        self._write("api", method, path)
+        self._write("api", method, path, params=dict(params), client=client)
 
     def counts(self) -> dict[str, dict[str, int]]:
         """All three, as JSON."""
@@ -52,7 +57,7 @@ class Traffic:
         self.execs.clear()
         self.api.clear()
 
-    def _write(self, machine: str, what: str, text: str) -> None:
-        line = {"at": round(time.time(), 3), "machine": machine, "what": what, "text": text}
+    def _write(self, machine: str, what: str, text: str, **more: object) -> None:
+        line = {"at": round(time.time(), 3), "machine": machine, "what": what, "text": text, **more}
         with self.record.open("a", encoding="utf-8") as record:
             record.write(json.dumps(line) + "\n")
