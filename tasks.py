@@ -320,7 +320,7 @@ def logs(
     help={
         **COMMON,
         "log": "log files of one server, oldest first, plain or gzip; - is stdin; needs no inventory",
-        "compare": "two of: a log, a gate.json, a release (with --host); the first is the baseline",
+        "compare": "two of: a log, a gate.json, an id of `invoke history`, a release (with --host); before first",
         "since": "only the last hours (2h, 1d), or from a time on the log's clock (05-09 12:00)",
         "seconds": "count the server's own counters for so long, instead of reading its log",
     },
@@ -342,6 +342,7 @@ def acceptance(
       journalctl -u vllm | invoke acceptance --log -
       invoke acceptance --host ct129 --since 2h
       invoke acceptance --compare before.log after.log
+      invoke acceptance --compare 11 14
 
     Exit code 0 pass, 1 fail, 2 wrong usage, 4 inconclusive.
     """

@@ -8,9 +8,9 @@ from pathlib import Path
 from rich.console import RenderableType
 
 from inventory.errors import ExitCode, SpecrailError, UsageError
-from playbooks import evidence
-from playbooks.cli import print_json
-from playbooks.site import Site
+from playbooks import evidence, remembered
+from playbooks.cli import CHECKOUT, print_json
+from playbooks.site import Site, history_in, state_folder
 from roles.acceptance.against import compare
 from roles.acceptance.judgement import Judgement, judge
 from roles.acceptance.judgement_text import as_text
@@ -54,8 +54,9 @@ def run(site: Site, options: Options) -> AcceptanceOutcome:
     """Judge a host now, or compare two of its releases (or a file with one). Raises UsageError."""
     policy, pair, seconds = site.host.gate, _pair(options), _seconds(options)
     if pair:
+        sides = (_side(site, name) for name in pair)
         before, after = (
-            judge(_cut(_side(site, name), options), label=name, policy=policy, host=site.name) for name in pair
+            judge(_cut(reading, options), label=label, policy=policy, host=site.name) for label, reading in sides
         )
         return AcceptanceOutcome(compare(before, after, policy=policy, host=site.name))
     reading = evidence.from_host(site) if seconds is None else evidence.from_counters(site, seconds)
@@ -85,7 +86,8 @@ def _of_files(logs: Sequence[str], options: Options) -> AcceptanceOutcome:
     if pair and logs:
         raise UsageError("--compare names both of its files itself", tries=["invoke acceptance --compare A B"])
     if pair:
-        before, after = (_judged([name], options) for name in pair)
+        sides = (_file_or_measurement(name) for name in pair)
+        before, after = (judge(_cut(reading, options), label=label) for label, reading in sides)
         return AcceptanceOutcome(compare(before, after))
     if not logs:
         raise UsageError(
@@ -118,10 +120,21 @@ def _judged(names: Sequence[str], options: Options) -> Judgement:
     return judge(_cut(evidence.from_files(names), options), label=evidence.label(names))
 
 
-def _side(site: Site, name: str) -> Reading:
-    if name == evidence.STDIN or Path(name).exists():
-        return evidence.from_files([name])
-    return evidence.from_release(site, name)
+def _side(site: Site, name: str) -> tuple[str, Reading]:
+    """A file, a measurement of the history or a release: what it is called, and what it says."""
+    if not _is_file(name) and remembered.is_id(name):
+        return remembered.find(site.history, name)
+    return name, evidence.from_files([name]) if _is_file(name) else evidence.from_release(site, name)
+
+
+def _file_or_measurement(name: str) -> tuple[str, Reading]:
+    if not _is_file(name) and remembered.is_id(name):
+        return remembered.find(history_in(state_folder(CHECKOUT)), name)
+    return evidence.label([name]), evidence.from_files([name])
+
+
+def _is_file(name: str) -> bool:
+    return name == evidence.STDIN or Path(name).exists()
 
 
 def _cut(reading: Reading, options: Options) -> Reading:

@@ -106,7 +106,14 @@ def from_baseline(baseline: Baseline) -> Reading:
     seen = tuple(Seen(prompt.window, i, prompt=prompt.prompt) for i, prompt in enumerate(measured, start=1))
     engine = baseline.conditions.engine
     versions = (engine.removeprefix("vllm "),) if engine else ()
-    return Reading(seen=seen, kept=len(seen), engine="vLLM", versions=versions)
+    return Reading(
+        seen=seen,
+        kept=len(seen),
+        engine="vLLM",
+        versions=versions,
+        conditions=baseline.conditions,
+        again=baseline.again,
+    )
 
 
 def _gate_file(path: Path) -> Baseline | None:

@@ -132,14 +132,14 @@ class Site:
     @cached_property
     def state(self) -> Path:
         """Where the controller keeps what it may lose: learnt host keys, history."""
-        folder = Path(os.environ.get(STATE_VARIABLE) or self._checkout / ".specrail")
+        folder = state_folder(self._checkout)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
 
     @cached_property
     def history(self) -> History:
         """Past bench results and verdicts."""
-        return History(self.state / "history.sqlite3")
+        return history_in(self.state)
 
     def secret(self, reference: str) -> str:
         """A secret's value, hidden from now on in everything that is said."""
@@ -168,6 +168,16 @@ class Site:
         keys = HostKeys(pinned=ssh.host_key, learned=learned, files=(Path(ssh.known_hosts).expanduser(),))
         key = Path(ssh.key).expanduser() if ssh.key else None
         return SshShell(name, address, ssh.port, ssh.user, key, keys, self.redactor)
+
+
+def state_folder(checkout: Path) -> Path:
+    """Where the controller's state is, whether it is there already or not."""
+    return Path(os.environ.get(STATE_VARIABLE) or checkout / ".specrail")
+
+
+def history_in(state: Path) -> History:
+    """The history in a state folder."""
+    return History(state / "history.sqlite3")
 
 
 def _bracketed(address: str) -> str:

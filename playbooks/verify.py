@@ -173,7 +173,7 @@ def remember(site: Site, manifest: Manifest, gate: GateResult, started: Started)
             release=manifest.id,
             at=datetime.now(UTC),
             conditions=vars(gate.conditions),
-            summary={"start_s": round(started.seconds, 2)},
+            summary={"start_s": round(started.seconds, 2), "baseline": gate.baseline.as_json()},
             counts={
                 "rounds": window.rounds,
                 "accepted": window.accepted,

@@ -5,18 +5,17 @@ from dataclasses import replace
 
 from inventory.models import Gate
 from inventory.shell import command
-from roles.acceptance import speed
+from roles.acceptance import effect, speed
 from roles.acceptance.diagnosis import Cause, diagnose
+from roles.acceptance.effect import Outcome, noise_floor
 from roles.acceptance.judgement import Judgement, without_twins
-from roles.acceptance.power import rounds_needed
 from roles.acceptance.speed import Pace
 from roles.acceptance.statistics import paired
-from roles.acceptance.unpaired import Unpaired, unpaired
-from roles.acceptance.verdict import Outcome
+from roles.acceptance.unpaired import REQUESTS_DIFFER, Measured, unpaired
 from roles.acceptance.version_facts import facts
 from roles.acceptance.vllm_releases import differ
-from roles.acceptance.window import PromptWindow
-from roles.conditions import Difference
+from roles.acceptance.window import PromptWindow, at_positions, pool
+from roles.conditions import PREVENTING, Difference, differences
 
 _SAME_SPEED = 0.05
 _MUCH_SLOWER = 0.15
@@ -36,12 +35,16 @@ def compare(before: Judgement, after: Judgement, *, policy: Gate | None = None, 
     pace = speed.compare(before.reading.speeds, after.reading.speeds)
     if not before.summary.seen and before.reading.speeds and not before.reading.fragments:
         return _against_none(after, pace, host)
-    old, new = ([one.window for one in side.summary.seen] for side in (before, after))
-    found = _by_prompt(before, after, policy.confidence) or unpaired(old, new, policy.confidence)
     differing = tuple(_differing(before, after))
     notes = [*after.notes, *(f"not as before: {difference}" for difference in differing)]
+    other_work = [one.name for one in differing if one.known and one.name in PREVENTING]
+    found = None if other_work else _found(before, after, policy.confidence)
     if found is None:
-        why = "the earlier one has no window" if not old else "k differs and positions are not known on both sides"
+        why = "k differs and positions are not known on both sides"
+        if other_work:
+            why = f"other work ({', '.join(other_work)})"
+        elif not before.summary.seen:
+            why = "the earlier one has no window"
         reasons = (f"cannot be compared: {why}", *after.reasons)
         outcome: Outcome = "fail" if after.outcome == "fail" else "inconclusive"
         return replace(after, outcome=outcome, reasons=reasons, notes=tuple(notes))
@@ -53,7 +56,20 @@ def compare(before: Judgement, after: Judgement, *, policy: Gate | None = None, 
             f"{found.positions} positions, approximately"
         )
         shorter = _SHORTER_BLOCK if (k_new or 0) > (k_old or 0) else 0.0
-    outcome, reason = _judge(found, policy, policy.max_drop + shorter)
+    floor = None
+    if found.paired and before.reading.again is not None:
+        floor = noise_floor(before.reading.again, found.change.prompts)
+        notes.append(f"noise floor {100 * floor:.1f} %: {before.reading.again.prompts} prompts were run twice before")
+    if found.assumed:
+        notes.append(f"few windows: requests are taken to differ by {100 * REQUESTS_DIFFER:g} % in what they accept")
+    outcome, reason = effect.judge(
+        found.change,
+        policy.max_drop + shorter,
+        against="before",
+        rounds=min(found.before.rounds, found.after.rounds),
+        paired=found.paired,
+        floor=floor or 0.0,
+    )
     diagnosis = diagnose(
         found.after,
         found.before,
@@ -114,35 +130,37 @@ def _slower(pace: Pace | None, after: Judgement, host: str) -> Cause | None:
     )
 
 
-def _by_prompt(before: Judgement, after: Judgement, confidence: float) -> Unpaired | None:
-    """Two gates' measurements, compared prompt by prompt; None for anything else, and where k differs."""
+def _found(before: Judgement, after: Judgement, confidence: float) -> Measured | None:
+    """Prompt by prompt where both ran the same, else as two samples of requests; None where they share nothing."""
+    return _by_prompt(before, after, confidence) or unpaired(before.summary.seen, after.summary.seen, confidence)
+
+
+def _by_prompt(before: Judgement, after: Judgement, confidence: float) -> Measured | None:
+    """Two gates' measurements, compared prompt by prompt; None for anything else."""
     sides = [
         [PromptWindow(one.prompt, one.window) for one in side.summary.seen if one.prompt is not None]
         for side in (before, after)
     ]
     whole = all(len(side) == len(of.summary.seen) for side, of in zip(sides, (before, after), strict=True))
-    if not whole or before.summary.k != after.summary.k:
+    sizes = {of.summary.k for of in (before, after)}
+    if not whole or None in sizes:
         return None
+    positions = None
+    if len(sizes) > 1:
+        positions = min(size for size in sizes if size is not None)
+        sides = [at_positions(side, positions) for side in sides]
     change = paired(sides[1], sides[0], confidence)
-    return None if change is None else Unpaired(change, None, before.summary.window, after.summary.window)
-
-
-def _judge(found: Unpaired, policy: Gate, largest_drop: float) -> tuple[Outcome, str]:
-    change = found.change
-    size = f"acceptance length {100 * change.relative:+.1f} % ({100 * change.low:+.1f} to {100 * change.high:+.1f} %)"
-    need = rounds_needed(found.after, largest_drop, confidence=policy.confidence) if 0 < largest_drop < 1 else None
-    more = f"; about {need} rounds on each side would tell" if need and need > found.after.rounds else ""
-    if -change.relative > largest_drop:
-        if change.p_value < 1 - policy.confidence:
-            return "fail", f"{size}: more than {100 * largest_drop:g} % less than before"
-        return "inconclusive", f"{size}: may be chance{more}"
-    if change.low < -largest_drop:
-        return "inconclusive", f"{size}: a drop of {100 * largest_drop:g} % could not have been seen{more}"
-    return "pass", f"{size} against before"
+    if change is None:
+        return None
+    old, new = (pool(prompt.window for prompt in side) for side in sides)
+    return Measured(change, positions, old, new, paired=True)
 
 
 def _differing(before: Judgement, after: Judgement) -> Iterator[Difference]:
     old, new = before.reading, after.reading
+    if old.conditions is not None and new.conditions is not None:
+        yield from differences(vars(old.conditions), vars(new.conditions))
+        return
     if old.engine is not None and new.engine is not None and old.engine != new.engine:
         yield Difference("engine", old.engine, new.engine)
     elif old.versions and new.versions and differ(old.versions[-1], new.versions[-1]):

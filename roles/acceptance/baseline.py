@@ -8,6 +8,7 @@ from functools import cached_property
 from pydantic import TypeAdapter, ValidationError
 
 from inventory.errors import SpecrailError
+from roles.acceptance.statistics import Comparison
 from roles.acceptance.window import PromptWindow, Window, pool
 from roles.conditions import Conditions
 
@@ -17,11 +18,16 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Baseline:
-    """Measured windows of one release. `windows` are in the order of the prompts."""
+    """Measured windows of one release. `windows` are in the order of the prompts.
+
+    again: an A/A run: some of the prompts once more on the same server, compared with their first time; None where
+           there was none. `roles.acceptance.effect.noise_floor` says what it means
+    """
 
     release: str
     conditions: Conditions
     windows: tuple[PromptWindow, ...]
+    again: Comparison | None = None
 
     @cached_property
     def pooled(self) -> Window:
@@ -35,6 +41,7 @@ class Baseline:
             "release": self.release,
             "conditions": asdict(self.conditions),
             "windows": [asdict(prompt) for prompt in self.windows],
+            "again": None if self.again is None else asdict(self.again),
         }
 
 
@@ -57,7 +64,9 @@ def from_json(text: str | bytes) -> Baseline:
         newer = isinstance(schema, int) and schema > SCHEMA
         raise _unreadable(f"the baseline has schema {schema!r}, this specrail reads {SCHEMA}", newer=newer)
     try:
-        return _STORED.validate_python({name: stored.get(name) for name in ("release", "conditions", "windows")})
+        return _STORED.validate_python(
+            {name: stored.get(name) for name in ("release", "conditions", "windows", "again")}
+        )
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -9,21 +9,31 @@ from typing import Literal
 from inventory.models import Gate
 from roles.acceptance.baseline import Baseline
 from roles.acceptance.diagnosis import Diagnosis, diagnose
+from roles.acceptance.effect import noise_floor
 from roles.acceptance.session import Completion, P, Session
+from roles.acceptance.statistics import ENOUGH_PROMPTS, Comparison, paired
 from roles.acceptance.verdict import Verdict, decide
 from roles.acceptance.window import PromptWindow, pool
 from roles.conditions import Conditions, differences
 
 _PROBE_TOKENS = 10  # so few that a collapse costs about eight rounds a look
 _PROBES = 7  # of at most nine rounds each: fewer than 60 when nothing at all is accepted
+_MOST_REPEATED = 8
+_REPEATED = 5  # one prompt of so many is run twice, which keeps the second run short
 _LOOP = re.compile(r"(\S.{0,15}?)\1{19,}\s*$", re.DOTALL)
+
+
+Phase = Literal["probe", "measure", "again"]
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the gate is. probe: a few tokens each, to see a collapse early; measure: whole answers."""
+    """How far the gate is.
 
-    phase: Literal["probe", "measure"]
+    probe: a few tokens each, to see a collapse early; measure: whole answers; again: some of them once more
+    """
+
+    phase: Phase
     done: int
     total: int
     rounds: int
@@ -32,7 +42,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class GateResult:
-    """What the gate measured and what it says. windows are the whole answers, probes the short ones before them."""
+    """What the gate measured and what it says. windows are the whole answers, probes the short ones before them.
+
+    again: an A/A run of some of the prompts, for the noise floor; only where the release passed
+    """
 
     release: str
     verdict: Verdict
@@ -41,11 +54,12 @@ class GateResult:
     windows: tuple[PromptWindow, ...]
     probes: tuple[PromptWindow, ...]
     elapsed_s: float
+    again: Comparison | None = None
 
     @property
     def baseline(self) -> Baseline:
         """The measurement as what later releases are compared with."""
-        return Baseline(self.release, self.conditions, self.windows)
+        return Baseline(self.release, self.conditions, self.windows, self.again)
 
     def as_json(self) -> dict[str, object]:
         """What gate.json holds; `roles.acceptance.baseline.from_json` reads it back."""
@@ -83,6 +97,7 @@ def run_gate(
     Prompts go one at a time, so the counters before and after are exactly this prompt's. First up to 7 of them with 10
     tokens each: a drafter that is plainly broken is recognised in fewer than 60 rounds, a good one in 2 or 3 prompts.
     Then the first policy.prompts with policy.max_tokens. Stops at a collapse, and at policy.timeout_s with what it has.
+    What passes becomes a baseline, so a part of it is measured once more: how much two equal runs differ.
     """
     session = Session(send, scrape, clock, wait)
     started_s = clock()
@@ -92,7 +107,7 @@ def run_gate(
 
     def judge() -> Verdict:
         verdict = decide(policy, [*probes, *windows], baseline, conditions)
-        phase: Literal["probe", "measure"] = "measure" if windows else "probe"
+        phase: Phase = "measure" if windows else "probe"
         done, total = (len(windows), len(prompts)) if windows else (len(probes), min(_PROBES, len(prompts)))
         window = pool(prompt.window for prompt in windows or probes)
         on_progress(Progress(phase, done, total, window.rounds, window.acceptance_length))
@@ -117,6 +132,11 @@ def run_gate(
     if not verdict.collapsed:
         verdict = decide(policy, windows, baseline, conditions)  # probes are too short to be compared
     notes = list(_remarks(session.answers))
+    again = None
+    if verdict.outcome == "pass" and not late:
+        again = _again(session, prompts, windows, policy, on_progress)
+    if again is not None:
+        notes += _said_of(again, len(windows), policy, known=verdict.noise_floor is not None)
     if late:
         notes.append(f"stopped after {len(windows)} of {len(prompts)} prompts: timeout_s is {policy.timeout_s:g}")
     differing = differences(vars(baseline.conditions), vars(conditions)) if baseline else ()
@@ -128,7 +148,38 @@ def run_gate(
         windows=tuple(windows),
         probes=tuple(probes),
         elapsed_s=clock() - started_s,
+        again=again,
     )
+
+
+def _again(
+    session: Session[P],
+    prompts: Sequence[P],
+    windows: Sequence[PromptWindow],
+    policy: Gate,
+    on_progress: Callable[[Progress], None],
+) -> Comparison | None:
+    """Prompts from all over the set once more, against their first time; None where the set is too small."""
+    count = min(_MOST_REPEATED, len(windows) // _REPEATED)
+    if count < ENOUGH_PROMPTS:
+        return None
+    repeated: list[PromptWindow] = []
+    for i in range(count):
+        repeated.append(session.measure(prompts[i * len(windows) // count], policy.max_tokens))
+        window = pool(prompt.window for prompt in repeated)
+        on_progress(Progress("again", i + 1, count, window.rounds, window.acceptance_length))
+    now, first = ([prompt for prompt in side if not prompt.mixed] for side in (repeated, windows))
+    return paired(now, first, policy.confidence)
+
+
+def _said_of(again: Comparison, prompts: int, policy: Gate, *, known: bool) -> Iterator[str]:
+    """known: the verdict names a noise floor already."""
+    change = f"{again.prompts} prompts asked once more: {100 * again.relative:+.1f} %"
+    if again.relative < -policy.max_drop and again.p_value < 1 - policy.confidence:
+        yield f"{change}: this server gets worse while it runs (invoke watch goes on looking)"
+    elif not known:
+        floor = noise_floor(again, prompts)
+        yield f"{change}; two runs of all {prompts} may differ by {100 * floor:.1f} % (noise floor)"
 
 
 def _remarks(answers: Sequence[Completion]) -> Iterator[str]:

@@ -8,11 +8,12 @@ from roles.acceptance import diagnosis_history
 from roles.acceptance.advice import Advice, advise
 from roles.acceptance.changes import Change, changes
 from roles.acceptance.diagnosis import Cause, diagnose
+from roles.acceptance.effect import Outcome
 from roles.acceptance.reading import Reading
-from roles.acceptance.series import Seen
+from roles.acceptance.series import Seen, stretches
 from roles.acceptance.statistics import Comparison
 from roles.acceptance.summary import Summary, summarise
-from roles.acceptance.verdict import Outcome, Verdict, decide
+from roles.acceptance.verdict import Verdict, decide
 from roles.acceptance.version_facts import facts
 from roles.acceptance.vllm_releases import differ
 from roles.acceptance.window import PromptWindow, Window
@@ -95,7 +96,7 @@ def judge(reading: Reading, *, label: str, policy: Gate | None = None, host: str
     """
     policy = policy or Gate()
     summary = summarise(reading)
-    windows = [PromptWindow(str(i), one.window) for i, one in enumerate(summary.seen)]
+    windows = _samples(summary.seen)
     version = reading.versions[-1] if reading.versions else None
     verdict = decide(policy, windows, None, Conditions(engine=version, k=summary.k))
     found = changes(summary.seen)
@@ -138,7 +139,12 @@ def _since_last_step(seen: Sequence[Seen], found: Sequence[Change]) -> tuple[lis
     steps = [change for change in found if change.kind == "step"]
     last = steps[-1] if steps else None
     begin = next((i for i, one in enumerate(seen) if last is not None and one is last.last), 0)
-    return [PromptWindow(str(i), one.window) for i, one in enumerate(seen[begin:])], last
+    return _samples(seen[begin:]), last
+
+
+def _samples(seen: Sequence[Seen]) -> list[PromptWindow]:
+    """What an interval takes for independent."""
+    return [PromptWindow(str(i), window) for i, window in enumerate(stretches(seen))]
 
 
 def _upgraded(step: Change) -> bool:

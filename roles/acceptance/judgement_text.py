@@ -24,7 +24,7 @@ def _lines(judgement: Judgement) -> Iterator[str]:
         was = f", before {before:.2f}" if before is not None else ""
         k = f", k={summary.k}" if summary.k is not None else ""
         rounds = f"   {summary.rounds} rounds{k}" if summary.rounds is not None else ""
-        yield f"  length {summary.length:.2f}{width} per round{was}{rounds}, {judgement.reading.kept} windows"
+        yield f"  length {summary.length:.2f}{width} per round{was}{rounds}, {_windows(judgement)}"
     if summary.accepted is not None and summary.drafted:
         speed = f", {summary.accepted_per_s:.1f} accepted tokens/s" if summary.accepted_per_s is not None else ""
         rate = 100 * summary.accepted / summary.drafted
@@ -47,3 +47,9 @@ def _lines(judgement: Judgement) -> Iterator[str]:
         yield f"  k: {judgement.advice.text}"
     if judgement.causes:
         yield f"  next: {judgement.causes[0].next}"
+
+
+def _windows(judgement: Judgement) -> str:
+    kept = judgement.reading.kept
+    what = "prompt" if any(one.prompt is not None for one in judgement.summary.seen) else "window"
+    return f"{kept} {what}{'' if kept == 1 else 's'}"

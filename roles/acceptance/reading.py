@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from roles.acceptance.fragment import Fragment
 from roles.acceptance.series import Seen
+from roles.acceptance.statistics import Comparison
 from roles.acceptance.window import Window
+from roles.conditions import Conditions
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class Reading:
     method:      of speculation, as the last start says; None when no start is in the log
     speeds:      mean tokens a second and number of statistics lines, by running requests
     layers:      the target's layers that feed the drafter, as the log says ("(2, 17, 32)")
+    conditions:  what a measurement of our own depends on; None for a log
+    again:       its A/A run, for the noise floor
     """
 
     seen: tuple[Seen, ...] = ()
@@ -46,6 +50,8 @@ class Reading:
     layers: str | None = None
     speeds: Mapping[int, tuple[float, int]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    conditions: Conditions | None = None
+    again: Comparison | None = None
 
     @property
     def windows(self) -> tuple[Window, ...]:

@@ -12,6 +12,15 @@ ENOUGH_PROMPTS = 5
 
 
 @dataclass(frozen=True)
+class Mean:
+    """An acceptance length with its standard error and the error's degrees of freedom."""
+
+    length: float
+    error: float
+    freedom: float
+
+
+@dataclass(frozen=True)
 class Interval:
     """An estimate with the bounds that hold it with the given confidence (two-sided, 0-1)."""
 
@@ -64,20 +73,25 @@ def length_from_rounds(window: Window, confidence: float) -> Interval | None:
     return _interval(window, length, error, max(1, window.rounds - 1), confidence)
 
 
-def length_from_prompts(windows: Sequence[PromptWindow], confidence: float) -> Interval | None:
-    """Interval of the pooled acceptance length with prompts as the samples; None for fewer than ENOUGH_PROMPTS.
+def mean_of_samples(windows: Sequence[Window]) -> Mean | None:
+    """The pooled acceptance length with windows as the samples; None for fewer than ENOUGH_PROMPTS with rounds.
 
-    Ratio estimator: a prompt's residual is accepted - R * rounds, where R is accepted/rounds of all prompts; Student's
-    t with one degree of freedom fewer than prompts.
+    Ratio estimator: a window's residual is accepted - R * rounds, where R is accepted/rounds of all of them; one degree
+    of freedom fewer than windows.
     """
-    used = [prompt.window for prompt in windows if prompt.window.rounds]
+    used = [window for window in windows if window.rounds]
     pooled = pool(used)
     length = pooled.acceptance_length
     if len(used) < ENOUGH_PROMPTS or length is None:
         return None
-    residuals = _residuals(used, pooled)
-    error = sqrt(_spread(residuals))
-    return _interval(pooled, length, error, len(used) - 1, confidence)
+    return Mean(length, sqrt(_spread(_residuals(used, pooled))), len(used) - 1)
+
+
+def length_from_prompts(windows: Sequence[PromptWindow], confidence: float) -> Interval | None:
+    """Interval of the pooled acceptance length with prompts as the samples; None for fewer than ENOUGH_PROMPTS."""
+    used = [prompt.window for prompt in windows]
+    mean = mean_of_samples(used)
+    return None if mean is None else _interval(pool(used), mean.length, mean.error, mean.freedom, confidence)
 
 
 def acceptance_length(windows: Sequence[PromptWindow], confidence: float) -> Interval | None:
@@ -114,7 +128,7 @@ def paired(candidate: Sequence[PromptWindow], baseline: Sequence[PromptWindow], 
         relative=exp(change) - 1,
         low=exp(change - reach) - 1,
         high=exp(change + reach) - 1,
-        p_value=_p_value(change, error, freedom),
+        p_value=p_value_of(change, error, freedom),
         prompts=len(shared),
         standard_error=error,
         confidence=confidence,
@@ -129,7 +143,7 @@ def binomial_bounds(count: int, of: int, confidence: float) -> tuple[float, floa
     return low, high
 
 
-def _interval(window: Window, length: float, error: float, freedom: int, confidence: float) -> Interval:
+def _interval(window: Window, length: float, error: float, freedom: float, confidence: float) -> Interval:
     """Student's t, widened where few rounds accepted anything (or all did), by the exact bounds of position 0.
 
     There the plain interval is too narrow, down to no width at all for "0 of 20 rounds". The length is 1 + P0 * (mean
@@ -158,7 +172,8 @@ def _spread(residuals: Sequence[float]) -> float:
     return count / (count - 1) * fsum(residual**2 for residual in residuals)
 
 
-def _p_value(change: float, error: float, freedom: int) -> float:
+def p_value_of(change: float, error: float, freedom: float) -> float:
+    """Two-sided chance of a change at least as large where there is none."""
     if error < 1e-12:  # every prompt changed by the same: nothing is left to chance
         return 1.0 if isclose(change, 0.0, abs_tol=1e-12) else 0.0
     return student_tails(freedom, change / error)

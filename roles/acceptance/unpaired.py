@@ -2,59 +2,89 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log
+from math import exp, log, sqrt
 
-from roles.acceptance.distributions import student_quantile, student_tails
-from roles.acceptance.statistics import Comparison, acceptance_length
-from roles.acceptance.window import PromptWindow, Window, first_positions, pool
+from roles.acceptance.distributions import student_quantile
+from roles.acceptance.series import Seen, stretches
+from roles.acceptance.statistics import Comparison, Mean, mean_of_samples, p_value_of, round_variance
+from roles.acceptance.window import Window, first_positions, pool
+
+REQUESTS_DIFFER = 0.12
+"""Coefficient of variation of what one request accepts a round, between requests (measured): taken for granted where
+too few windows are there to show it."""
+
+_MANY = 1000.0  # degrees of freedom of an error that is not estimated from a handful of windows
 
 
 @dataclass(frozen=True)
-class Unpaired:
-    """The change, and over how many positions it was taken (None: all, k is the same or unknown on both sides)."""
+class Measured:
+    """A change, and over how many positions it was taken (None: all, k is the same or unknown on both sides).
+
+    assumed: one side has too few windows to show how much requests differ, so REQUESTS_DIFFER was taken
+    paired:  the samples are prompts that both sides have run, after all
+    """
 
     change: Comparison
     positions: int | None
     before: Window
     after: Window
+    assumed: bool = False
+    paired: bool = False
 
 
-def unpaired(before: Sequence[Window], after: Sequence[Window], confidence: float) -> Unpaired | None:
+def unpaired(before: Sequence[Seen], after: Sequence[Seen], confidence: float) -> Measured | None:
     """Relative change of the acceptance length; None where one side has none, or k differs and positions are unknown.
 
-    Both sides have their own spread over windows (over rounds where there are few windows); nothing is paired, so what
-    made the requests easy or hard is in it.
+    Nothing is paired, so what made the requests easy or hard is in the error: it comes from how much stretches of a log
+    (or prompts) differ, each side by itself; Welch's degrees of freedom. A window of a log is
+    as good as one request.
     """
-    sizes = {window.k for window in (*before, *after) if window.rounds}
+    old, new = stretches(before), stretches(after)
+    sizes = {window.k for window in (*old, *new)}
     positions = None
     if len(sizes) > 1:
-        depths = [len(window.per_position) for window in (*before, *after) if window.rounds]
-        positions = min(depths, default=0)
-        cut = [[first_positions(window, positions) for window in side if window.rounds] for side in (before, after)]
+        positions = min((len(window.per_position) for window in (*old, *new)), default=0)
+        cut = [[first_positions(window, positions) for window in side] for side in (old, new)]
         if not positions or any(window is None for side in cut for window in side):
             return None
-        before, after = ([window for window in side if window is not None] for side in cut)
-    old, new = _measured(before, confidence), _measured(after, confidence)
-    if old is None or new is None:
+        old, new = ([window for window in side if window is not None] for side in cut)
+    was, now = (_mean(side, _requests(seen)) for side, seen in ((old, before), (new, after)))
+    if was is None or now is None:
         return None
-    (old_length, old_error), (new_length, new_error) = old, new
-    error = ((old_error / old_length) ** 2 + (new_error / new_length) ** 2) ** 0.5
-    change, freedom = log(new_length / old_length), max(1, min(len(before), len(after)) - 1)
-    freedom = freedom if freedom >= 4 else 1000  # few windows: their errors come from rounds, of which there are many
+    parts = [mean.error**2 / mean.length**2 for mean in (was, now)]
+    error = sqrt(sum(parts))
+    freedom = _welch(parts, (was.freedom, now.freedom))
+    change = log(now.length / was.length)
     reach = student_quantile(freedom, (1 + confidence) / 2) * error
-    p_value = student_tails(freedom, change / error) if error > 1e-12 else float(abs(change) < 1e-12)
     comparison = Comparison(
-        exp(change) - 1, exp(change - reach) - 1, exp(change + reach) - 1, p_value, len(after), error, confidence
+        relative=exp(change) - 1,
+        low=exp(change - reach) - 1,
+        high=exp(change + reach) - 1,
+        p_value=p_value_of(change, error, freedom),
+        prompts=min(len(old), len(new)),
+        standard_error=error,
+        confidence=confidence,
     )
-    return Unpaired(comparison, positions, pool(before), pool(after))
+    return Measured(comparison, positions, pool(old), pool(new), _MANY in (was.freedom, now.freedom))
 
 
-def _measured(windows: Sequence[Window], confidence: float) -> tuple[float, float] | None:
-    """Length and standard error, from the interval's half width."""
-    used = [window for window in windows if window.rounds]
-    found = acceptance_length([PromptWindow(str(i), window) for i, window in enumerate(used)], confidence)
-    if found is None:
+def _requests(seen: Sequence[Seen]) -> int:
+    return sum(one.requests for one in seen if one.window.rounds)
+
+
+def _mean(samples: Sequence[Window], requests: int) -> Mean | None:
+    """Length and error of one side."""
+    if (mean := mean_of_samples(samples)) is not None:
+        return mean
+    whole = pool(samples)
+    length, variance = whole.acceptance_length, round_variance(whole)
+    if length is None or variance is None:
         return None
-    freedom = len(used) - 1 if len(used) >= 5 else 1000
-    half = max(found.high - found.estimate, found.estimate - found.low)
-    return found.estimate, half / student_quantile(freedom, (1 + confidence) / 2)
+    between = (REQUESTS_DIFFER * (length - 1)) ** 2 / requests
+    return Mean(length, sqrt(variance / whole.rounds + between), _MANY)
+
+
+def _welch(parts: Sequence[float], freedoms: Sequence[float]) -> float:
+    """Degrees of freedom of a sum of two estimated variances (Welch and Satterthwaite)."""
+    below = sum(part**2 / freedom for part, freedom in zip(parts, freedoms, strict=True))
+    return max(1.0, sum(parts) ** 2 / below) if below else _MANY

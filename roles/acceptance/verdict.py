@@ -3,18 +3,15 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from math import log
-from typing import Literal
 
 from inventory.models import Gate
 from roles.acceptance.baseline import Baseline
 from roles.acceptance.collapse import EarlyLook, healthy_acceptance, look
-from roles.acceptance.power import prompts_needed, rounds_needed
+from roles.acceptance.effect import Outcome, judge, noise_floor
+from roles.acceptance.power import rounds_needed
 from roles.acceptance.statistics import Comparison, Interval, acceptance_length, paired
-from roles.acceptance.window import PromptWindow, Window, faults, first_positions, pool
+from roles.acceptance.window import PromptWindow, Window, at_positions, faults, pool
 from roles.conditions import PREVENTING, Conditions, differences
-
-Outcome = Literal["pass", "fail", "inconclusive"]
 
 _UNUSABLE = 0.1  # share of windows that may be thrown out before nothing is decided
 _LOOP_ROUNDS = 30  # fewer rounds may accept nearly everything by chance, or because the text is a list
@@ -33,6 +30,7 @@ class Verdict:
     length:   acceptance length with its interval; None without data
     baseline_length, change: None where there is no baseline, or none that can be compared
     early:    what the test for a collapse says; None without data
+    noise_floor: what two runs of the baseline differ by, relative; a smaller drop is no failure. None: not measured
     """
 
     outcome: Outcome
@@ -45,6 +43,7 @@ class Verdict:
     baseline_length: Interval | None = None
     change: Comparison | None = None
     early: EarlyLook | None = None
+    noise_floor: float | None = None
 
     @property
     def collapsed(self) -> bool:
@@ -75,6 +74,7 @@ class Verdict:
                 "per_position_rates": list(self.baseline_window.per_position_rates),
             },
             "change": None if self.change is None else asdict(self.change),
+            "noise_floor": self.noise_floor,
         }
 
 
@@ -113,10 +113,10 @@ def decide(
         return replace(verdict, reasons=(unusable,))
     healthy = healthy_acceptance(policy.min_acceptance_length, verdict.baseline_window)
     verdict = replace(verdict, early=look(pooled, healthy))
-    for judge in (_collapse, _loop, _floor):
-        if judged := judge(policy, verdict):
+    for rule in (_collapse, _loop, _floor):
+        if judged := rule(policy, verdict):
             return replace(verdict, outcome=judged[0], reasons=(judged[1],))
-    return _against_baseline(policy, kept, reference, verdict)
+    return _against_baseline(policy, kept, reference, verdict, baseline.again if baseline else None)
 
 
 def _notes(candidate: Sequence[PromptWindow], conditions: Conditions, pooled: Window) -> Iterator[str]:
@@ -182,7 +182,11 @@ def _floor(policy: Gate, verdict: Verdict) -> tuple[Outcome, str] | None:
 
 
 def _against_baseline(
-    policy: Gate, kept: Sequence[PromptWindow], reference: Sequence[PromptWindow] | None, verdict: Verdict
+    policy: Gate,
+    kept: Sequence[PromptWindow],
+    reference: Sequence[PromptWindow] | None,
+    verdict: Verdict,
+    again: Comparison | None,
 ) -> Verdict:
     above = "acceptance length is above the floor"
     if reference is None:
@@ -197,29 +201,19 @@ def _against_baseline(
             "not compared with the baseline, the floor alone decides: too few prompts in common",
         )
         return replace(verdict, outcome="pass", reasons=(above,), notes=notes)
-    outcome, reason = _judge_change(policy, change, largest_drop)
-    return replace(verdict, outcome=outcome, reasons=(reason,), notes=(*verdict.notes, *notes), change=change)
-
-
-def _judge_change(policy: Gate, change: Comparison, largest_drop: float) -> tuple[Outcome, str]:
-    drop, size = -change.relative, f"{100 * change.relative:+.1f} %"
-    width = f"{100 * change.low:+.1f} to {100 * change.high:+.1f} %, {change.prompts} prompts"
-    real = change.p_value < 1 - policy.confidence
-    if drop > largest_drop and real:
-        return (
-            "fail",
-            f"acceptance length {size} against the baseline ({width}), more than {100 * largest_drop:g} % less",
-        )
-    need = prompts_needed(change, largest_drop) if 0 < largest_drop < 1 else None
-    more = f"; {need} prompts would tell" if need and need > change.prompts else ""
-    if drop > largest_drop:
-        return "inconclusive", f"{size} against the baseline may be chance ({width}){more}"
-    # A low bound under -max_drop is not enough: then no change at all would often be inconclusive. The question is
-    # whether a drop of that size would have been noticed.
-    blind = 0 < largest_drop < 1 and log(1 + change.relative) - log(1 + change.low) > -log(1 - largest_drop)
-    if change.low < -largest_drop and blind:
-        return "inconclusive", f"a drop of {100 * largest_drop:g} % could not have been seen ({width}){more}"
-    return "pass", f"acceptance length {size} against the baseline ({width})"
+    floor = None if again is None else noise_floor(again, change.prompts)
+    rounds = min(sum(prompt.window.rounds for prompt in side) for side in (new, old))
+    outcome, reason = judge(change, largest_drop, against="the baseline", rounds=rounds, floor=floor or 0.0)
+    if again is not None and floor is not None:
+        notes = (*notes, f"noise floor {100 * floor:.1f} %: {again.prompts} of the baseline's prompts were run twice")
+    return replace(
+        verdict,
+        outcome=outcome,
+        reasons=(reason,),
+        notes=(*verdict.notes, *notes),
+        change=change,
+        noise_floor=floor,
+    )
 
 
 def _at_equal_k(
@@ -234,9 +228,4 @@ def _at_equal_k(
     longer = max(k_new, default=0) > k
     if longer:
         note += f"; {100 * _SHORTER_BLOCK:g} % allowed for what a longer block costs them"
-    return _cut(new, k), _cut(old, k), policy.max_drop + (_SHORTER_BLOCK if longer else 0.0), (note,)
-
-
-def _cut(windows: Sequence[PromptWindow], k: int) -> list[PromptWindow]:
-    cut = ((prompt, first_positions(prompt.window, k)) for prompt in windows)
-    return [replace(prompt, window=window) for prompt, window in cut if window is not None]
+    return at_positions(new, k), at_positions(old, k), policy.max_drop + (_SHORTER_BLOCK if longer else 0.0), (note,)

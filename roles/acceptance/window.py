@@ -136,6 +136,12 @@ def first_positions(window: Window, k: int) -> Window | None:
     return replace(window, accepted=sum(kept), drafted=min(window.drafted, k * window.rounds), per_position=kept, k=k)
 
 
+def at_positions(windows: Iterable[PromptWindow], k: int) -> list[PromptWindow]:
+    """`first_positions` of each; windows without counts for so many are left out."""
+    cut = ((prompt, first_positions(prompt.window, k)) for prompt in windows)
+    return [replace(prompt, window=window) for prompt, window in cut if window is not None]
+
+
 def pool(windows: Iterable[Window]) -> Window:
     """All windows as one: counts are added, never averaged. No windows give an empty one.
 

@@ -21,7 +21,7 @@ class Engine:
     """rates: per-position acceptance; other_tokens: what other clients generate during each request.
 
     lag: readings that a finished answer's tokens are still missing from. The same prompt is answered in the same way
-    every time, as at temperature 0.
+    every time, as at temperature 0, unless `unsteady`.
     """
 
     def __init__(
@@ -32,19 +32,22 @@ class Engine:
         other_tokens: int = 0,
         lag: int = 0,
         usage: bool = True,
+        unsteady: bool = False,
     ) -> None:
         self.rates = rates
         self.text = text
         self.other_tokens = other_tokens
         self.lag = lag
         self.usage = usage
+        self.unsteady = unsteady
         self.rounds = self.generated = self.hidden = self.stale_reads = 0
         self.positions = [0] * len(rates)
         self.asked: list[tuple[str, int]] = []
 
     def send(self, prompt: Asked, max_tokens: int) -> Answer:
         self.asked.append((prompt.id, max_tokens))
-        chance = random.Random(f"{prompt.id} {self.rates}")  # noqa: S311 - a made-up drafter, not a secret
+        time = f" {len(self.asked)}" if self.unsteady else ""
+        chance = random.Random(f"{prompt.id} {self.rates}{time}")  # noqa: S311 - a made-up drafter, not a secret
         made = 1
         while made < max_tokens:
             self.rounds += 1

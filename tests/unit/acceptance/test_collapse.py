@@ -23,9 +23,11 @@ FLOOR = 1.5
 FROM_FLOOR = healthy_acceptance(FLOOR, None)
 
 
-def decided_after(rates: Sequence[float], healthy: float | None, state: str, most: int, runs: int) -> NDArray[np.int64]:
+def decided_after(
+    rates: Sequence[float], healthy: float | None, state: str, most: int, runs: int, every: int = 8
+) -> NDArray[np.int64]:
     """Rounds until the look is in `state`, asked after every 8 rounds as the gate does; most + 1 when it never is."""
-    drawn = np.random.default_rng(21).multinomial(8, chances(np.array(rates)), size=(runs, most // 8))
+    drawn = np.random.default_rng(21).multinomial(every, chances(np.array(rates)), size=(runs, most // every))
     after = []
     for so_far in drawn.cumsum(axis=1):
         windows = (window_of(histogram) for histogram in so_far)
@@ -69,6 +71,17 @@ def test_field_reports_collapse_is_called_in_twenty_rounds() -> None:
     """0.8 % of 20 rounds at k=15 are 2 or 3 accepted tokens."""
     for hits in (2, 3):
         assert look(Window(20, hits, 300, (hits, *[0] * 14), 15), FROM_FLOOR).state == "collapsed"
+
+
+LESS_THAN_ONE_PERCENT = (0.11, 0.008, 0.002) + (0.0,) * 12  # an acceptance length of 1.12
+
+
+@pytest.mark.parametrize("reference", ["floor", "baseline"])
+def test_less_than_one_percent_is_called_within_twenty_rounds(reference: str) -> None:
+    """Drawn rounds of a drafter with 0.8 % acceptance: how often is it called, asked after every fourth round."""
+    healthy = FROM_FLOOR if reference == "floor" else healthy_acceptance(FLOOR, measured("right-k15-c1"))
+    after = decided_after(LESS_THAN_ONE_PERCENT, healthy, "collapsed", most=20, runs=2000, every=4)
+    assert (after <= 20).mean() >= 0.88
 
 
 def test_a_loop_that_accepts_everything_once_does_not_hide_a_collapse() -> None:

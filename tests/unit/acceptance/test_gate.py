@@ -67,7 +67,8 @@ def test_a_good_release_is_measured_in_full_and_passes() -> None:
     engine = Engine(RIGHT_K15)
     result = gate(engine)
     assert result.verdict.outcome == "pass"
-    assert [asked for asked in engine.asked if asked[1] == 128] == [(prompt.id, 128) for prompt in PROMPTS[:50]]
+    whole = [prompt for prompt, tokens in engine.asked if tokens == 128]
+    assert whole[:50] == [prompt.id for prompt in PROMPTS[:50]]
     assert len(result.probes) <= 3
     assert [window.prompt for window in result.windows] == [prompt.id for prompt in PROMPTS[:50]]
     assert all(window.window.generated == window.usage_tokens == 128 for window in result.windows)
@@ -100,6 +101,44 @@ def test_nothing_accepted_at_all_needs_two_looks() -> None:
     engine = Engine([0.0] * 15)
     assert gate(engine).verdict.collapsed
     assert engine.rounds == 18
+
+
+def test_what_passes_runs_a_sixth_of_its_prompts_once_more() -> None:
+    engine = Engine(RIGHT_K15)
+    result = gate(engine)
+    again = [prompt for prompt, tokens in engine.asked if tokens == 128][50:]
+    assert len(again) == len(set(again)) == 8
+    assert result.again is not None
+    assert (result.again.prompts, result.again.relative) == (8, 0.0)
+    assert "two runs of all 50 may differ by 0.0 %" in result.verdict.notes[-1]
+
+
+def test_what_fails_is_not_measured_once_more() -> None:
+    engine = Engine([0.62, 0.148, 0.032, 0.003, *[0.0] * 11])
+    assert gate(engine, BASELINE).again is None
+    assert len([prompt for prompt, tokens in engine.asked if tokens == 128]) == 50
+
+
+def test_a_server_that_answers_otherwise_every_time_has_a_noise_floor_that_the_next_verdict_names() -> None:
+    first = gate(Engine(RIGHT_K15, unsteady=True))
+    assert first.again is not None
+    assert first.again.standard_error > 0.02
+    kept = from_json(json.dumps(first.as_json()))
+    second = gate(Engine(RIGHT_K15, unsteady=True), kept).verdict
+    assert second.outcome == "pass"
+    assert second.noise_floor is not None
+    assert 0.01 < second.noise_floor < 0.2
+    assert any(note.startswith(f"noise floor {100 * second.noise_floor:.1f} %") for note in second.notes)
+
+
+def test_a_server_that_gets_worse_while_it_runs_is_noted() -> None:
+    engine = Engine(RIGHT_K15)
+
+    def notice(progress: Progress) -> None:
+        if (progress.phase, progress.done) == ("measure", 50):
+            engine.rates = RIGHT_K15[:1] + tuple(rate / 3 for rate in RIGHT_K15[1:])
+
+    assert "gets worse while it runs" in gate(engine, on_progress=notice).verdict.notes[-1]
 
 
 def test_the_same_release_again_is_the_same() -> None:
@@ -209,14 +248,14 @@ def test_odd_texts_are_noted_and_decide_nothing(text: str, said: str) -> None:
 def test_an_ordinary_text_is_not_called_a_repetition() -> None:
     text = "1. first 2. second 3. third\n| a | b |\n|---|---|\nNumbers: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14."
     result = gate(Engine(RIGHT_K15, text=text), policy=Gate(prompts=30))
-    assert result.verdict.notes == ("no baseline: the floor alone decides",)
+    assert not any("repetition" in note or "no text" in note for note in result.verdict.notes)
 
 
 def test_progress_tells_phases_rounds_and_length() -> None:
     seen: list[Progress] = []
     gate(Engine(RIGHT_K15), policy=Gate(prompts=5), on_progress=seen.append)
     assert seen[0].phase == "probe"
-    assert seen[-1].phase == "measure"
+    assert seen[-1].phase == "measure"  # five prompts are too few to repeat some
     assert (seen[-1].done, seen[-1].total) == (5, 5)
     assert seen[-1].rounds > 100
     assert seen[-1].acceptance_length is not None

@@ -91,7 +91,7 @@ def test_a_drop_that_is_large_and_may_be_chance_is_inconclusive_and_says_what_wo
     verdict = judge(odd, even)
     assert verdict.outcome == "inconclusive"
     assert "may be chance" in verdict.reasons[0]
-    assert "prompts would tell" in verdict.reasons[0]
+    assert "would tell" in verdict.reasons[0]
 
 
 def test_too_few_rounds_to_have_seen_a_drop_are_inconclusive() -> None:
