@@ -15,10 +15,10 @@ from playbooks.survey import gpu_of, release_facts
 from playbooks.verify import conditions_of
 from roles.acceptance.advice import Advice, advise
 from roles.acceptance.counters import delta, read
-from roles.acceptance.engine_state import EngineState, engine_state
 from roles.acceptance.window import Window
 from roles.load.client import get
 from roles.load.compare import Comparison, compare
+from roles.load.engine_state import EngineState, engine_state
 from roles.load.foreign import read_foreign
 from roles.load.history import Run
 from roles.load.noise import requests_of
@@ -241,7 +241,7 @@ def measure(site: Site, options: Options) -> BenchOutcome:
         "concurrency": concurrency,
         "reach": site.host.server.reach,
     }
-    state = engine_state(result.counters_before, result.counters_after)
+    state = engine_state(result.counters_before, result.counters_after, result.gauges)
     doubtful = doubts(result, generation_tokens=window.generated, prefix_hit_rate=state.prefix_hit_rate)
     measured = Run(
         kind="bench",

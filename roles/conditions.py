@@ -58,7 +58,10 @@ def _short(value: object) -> str:
     return text[:12] if _DIGEST.fullmatch(text) else text
 
 
-PREVENTING = frozenset({"model", "prompts", "temperature", "thinking", "concurrency", "max_tokens", "extra_body"})
+PREVENTING = frozenset(
+    {"model", "prompts", "temperature", "thinking", "concurrency", "load", "rate", "burstiness"}
+    | {"max_tokens", "extra_body"}
+)
 """A comparison means nothing when one of these is known to differ: it would compare other work, not the release."""
 
 

@@ -1,5 +1,7 @@
 """Talks to an OpenAI-compatible server: one request at a time of its caller's, streamed and timed block by block."""
 
+import asyncio
+import contextlib
 import json
 import os
 import time
@@ -33,6 +35,19 @@ def open_session(endpoint: Endpoint) -> aiohttp.ClientSession:
         cookie_jar=aiohttp.DummyCookieJar(),
         read_bufsize=_READ_BUFFER_BYTES,
     )
+
+
+async def connect_ahead(session: aiohttp.ClientSession, endpoint: Endpoint, count: int) -> None:
+    """Open `count` connections, so that no answer's first token waits for one. What fails here will fail later too."""
+
+    async def once() -> None:
+        with contextlib.suppress(aiohttp.ClientError, OSError):
+            async with session.get(
+                f"{endpoint.base_url}/health", timeout=_timeout(_CONNECT_TIMEOUT_S), allow_redirects=False
+            ) as response:
+                await response.read()
+
+    await asyncio.gather(*(once() for _ in range(count)))
 
 
 def request_body(

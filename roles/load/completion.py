@@ -50,3 +50,10 @@ class Completion:
     def written(self) -> str:
         """All that was generated, thinking first."""
         return self.reasoning + self.text
+
+    @property
+    def tpot_s(self) -> float | None:
+        """Time of a token after the first, (latency - TTFT) / (tokens - 1); None where that is not known."""
+        if self.ttft_s is None or self.completion_tokens is None or self.completion_tokens < 2:
+            return None
+        return (self.latency_s - self.ttft_s) / (self.completion_tokens - 1)

@@ -31,14 +31,15 @@ class Change:
 
 
 def requests_of(result: LoadResult) -> list[dict[str, object]]:
-    """What a comparison needs of each whole answer, for the history."""
+    """What a comparison needs of each whole answer, for the history. Times count from when a request was due."""
     return [
         {
             "prompt": sample.prompt.id,
             "kind": sample.prompt.kind,
             "started_s": round(sample.started_s, 6),
-            "ttft_s": sample.completion.ttft_s,
-            "latency_s": sample.completion.latency_s,
+            "late_s": round(sample.late_s, 6),
+            "ttft_s": sample.ttft_s,
+            "latency_s": sample.e2e_s,
             "tokens": sample.completion.completion_tokens,
         }
         for sample in result.samples

@@ -5,17 +5,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from roles.load.arrivals import Arrivals
 from roles.load.completion import Completion, ErrorKind
+from roles.load.engine_state import Gauges
 from roles.load.prompts import Prompt
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One counted request. started_s is since the counted span began."""
+    """One counted request. started_s is since the counted span began, late_s since it was due (open loop)."""
 
     prompt: Prompt
     started_s: float
     completion: Completion
+    late_s: float = 0.0
+
+    @property
+    def ttft_s(self) -> float | None:
+        """To the first text, from when the request was due: what was late here is waited for all the same."""
+        return None if self.completion.ttft_s is None else self.completion.ttft_s + self.late_s
+
+    @property
+    def e2e_s(self) -> float:
+        """To the last token, from when the request was due."""
+        return self.completion.latency_s + self.late_s
 
 
 @dataclass(frozen=True)
@@ -46,13 +59,18 @@ class LoadResult:
     prompts: str
     """Digest."""
     max_tokens: int
-    concurrency: int
+    concurrency: int | None
+    """Requests at a time; None in an open loop."""
     temperature: float
     seed: int | None
     extra_body: Mapping[str, object]
     counters_before: str | None = field(repr=False)
     """What `scrape` gave right before the counted span."""
     counters_after: str | None = field(repr=False)
+    arrivals: Arrivals | None = None
+    """When requests were due (open loop); None in a closed one."""
+    gauges: tuple[Gauges, ...] = ()
+    """What the engine was busy with meanwhile."""
 
     @property
     def failed(self) -> Mapping[ErrorKind, int]:
@@ -65,7 +83,9 @@ class LoadResult:
         return {
             "prompts": self.prompts,
             "max_tokens": self.max_tokens,
+            "load": "closed loop" if self.arrivals is None else "open loop",
             "concurrency": self.concurrency,
+            **({} if self.arrivals is None else {"rate": self.arrivals.rate, "burstiness": self.arrivals.burstiness}),
             "temperature": self.temperature,
             "thinking": template.get("enable_thinking") if isinstance(template, Mapping) else None,
             "seed": self.seed,

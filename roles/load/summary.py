@@ -7,7 +7,8 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from roles.load.completion import Completion
-from roles.load.result import LoadResult
+from roles.load.result import LoadResult, Sample
+from roles.load.slo import Goodput, Slo, goodput
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,22 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class InFlight:
+    """Requests that were being answered at a time: over the whole run, and at most."""
+
+    mean: float
+    peak: int
+
+
+@dataclass(frozen=True)
 class Summary:
     """A run in numbers. Failed requests are in requests_failed and nowhere else; what is not known is None.
 
     TTFT: request sent to first text.                    TPOT: (latency - TTFT) / (tokens - 1), one value a request.
     ITL:  between two events that carried text; with speculation an event is a round of several tokens, so ITL grows
           while tok/s does too: compare TPOT.            E2E:  request sent to last token.
+    In an open loop TTFT and E2E begin when a request was due, so that one that left late is not taken for a fast one
+    (coordinated omission).
     """
 
     requests_ok: int
@@ -48,6 +59,11 @@ class Summary:
     tpot_s: Spread | None
     itl_s: Spread | None
     e2e_s: Spread | None
+    late_s: Spread | None = None
+    """How long after they were due requests left (open loop): this machine's doing, not the server's."""
+    in_flight: InFlight | None = None
+    goodput: Goodput | None = None
+    """None without limits."""
 
     def as_json(self) -> dict[str, object]:
         """For --json and the history; `from_json` reads it back."""
@@ -59,9 +75,10 @@ class Summary:
         return TypeAdapter(cls).validate_python(value)
 
 
-def summarise(result: LoadResult) -> Summary:
-    """The numbers of a run."""
-    answers = [sample.completion for sample in result.samples if sample.completion.ok]
+def summarise(result: LoadResult, slo: Slo | None = None) -> Summary:
+    """The numbers of a run. slo: limits that requests are held against."""
+    whole = [sample for sample in result.samples if sample.completion.ok]
+    answers = [sample.completion for sample in whole]
     output_tokens = _total(answer.completion_tokens for answer in answers)
     decoded = [part for answer in answers if (part := _decoded(answer)) is not None]
     return Summary(
@@ -72,13 +89,29 @@ def summarise(result: LoadResult) -> Summary:
         prompt_tokens=_total(answer.prompt_tokens for answer in answers),
         output_tokens=output_tokens,
         total_tok_s=_rate(output_tokens, result.wall_s),
-        stream_tok_s=_rate(output_tokens, sum(answer.latency_s for answer in answers)),
+        stream_tok_s=_rate(output_tokens, sum(sample.e2e_s for sample in whole)),
         decode_tok_s=_rate(sum(tokens for tokens, _ in decoded), sum(time_s for _, time_s in decoded)),
-        ttft_s=_spread([answer.ttft_s for answer in answers if answer.ttft_s is not None]),
+        ttft_s=_spread([ttft_s for sample in whole if (ttft_s := sample.ttft_s) is not None]),
         tpot_s=_spread([time_s / tokens for tokens, time_s in decoded]),
         itl_s=_spread([gap for answer in answers for gap in np.diff(answer.arrivals_s).tolist()]),
-        e2e_s=_spread([answer.latency_s for answer in answers]),
+        e2e_s=_spread([sample.e2e_s for sample in whole]),
+        late_s=_spread([sample.late_s for sample in result.samples]) if result.arrivals else None,
+        in_flight=_in_flight(result.samples, result.wall_s),
+        goodput=goodput(result, slo) if slo else None,
     )
+
+
+def _in_flight(samples: Sequence[Sample], wall_s: float) -> InFlight | None:
+    if not samples or wall_s <= 0:
+        return None
+    spans = [(sample.started_s, sample.started_s + sample.completion.latency_s) for sample in samples]
+    # An end before a start at the same time: a worker's next request is not beside its last one.
+    steps = sorted([(end, -1) for _, end in spans] + [(start, 1) for start, _ in spans])
+    now = peak = 0
+    for _, step in steps:
+        now += step
+        peak = max(peak, now)
+    return InFlight(sum(end - start for start, end in spans) / wall_s, peak)
 
 
 def _decoded(answer: Completion) -> tuple[int, float] | None:

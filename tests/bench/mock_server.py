@@ -21,19 +21,29 @@ def _chunk(data: str) -> bytes:
     return b"%x\r\n%s\r\n" % (len(event), event)
 
 
-def _event(**what: object) -> bytes:
-    base = {"id": "chatcmpl-0123456789abcdef", "object": "chat.completion.chunk", "created": 1764400000, "model": MODEL}
+def _event(kind: str, **what: object) -> bytes:
+    base = {"id": "cmpl-0123456789abcdef", "object": kind, "created": 1764400000, "model": MODEL}
     return _chunk(json.dumps(base | what, separators=(",", ":")))
 
 
-def _token(delta: dict[str, str], reason: str | None = None) -> bytes:
-    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason, "token_ids": None}
-    return _event(choices=[choice])
+class Shape:
+    """The events of one of the two endpoints: before the first token, a token, the last one."""
+
+    def __init__(self, kind: str, *, chat: bool) -> None:
+        def token(text: str, reason: str | None = None) -> bytes:
+            part = {"delta": {"content": text}} if chat else {"text": text}
+            return _event(kind, choices=[{"index": 0, **part, "logprobs": None, "finish_reason": reason}])
+
+        role = {"index": 0, "delta": {"role": "assistant", "content": ""}, "logprobs": None, "finish_reason": None}
+        self.kind = kind
+        self.first = _event(kind, choices=[role]) if chat else b""
+        self.word = token(" the")
+        self.last = token(" end", "length")
 
 
-_ROLE = _token({"role": "assistant", "content": ""})
-_WORD = _token({"content": " the"})
-_LAST = _token({"content": " end"}, "length")
+_CHAT = Shape("chat.completion.chunk", chat=True)
+_PLAIN = Shape("text_completion", chat=False)
+_MODELS = {"object": "list", "data": [{"id": MODEL, "object": "model", "root": MODEL, "max_model_len": 131072}]}
 
 
 class Clock:
@@ -51,29 +61,35 @@ class Clock:
 
 
 class Connection(asyncio.Protocol):
-    """One keep-alive connection: reads a request, writes an answer, and again."""
+    """One keep-alive connection: reads a request, writes an answer token by token, and again.
+
+    Nothing but the loop's own calls on the way of a token: the server must not be what a client is measured by.
+    """
 
     def __init__(self, clock: Clock, *, paced: bool) -> None:
         self._clock = clock
-        self._paced = paced
+        self._loop = asyncio.get_running_loop()
+        self._next = self._at_its_time if paced else self._at_once
         self._received = b""
-        self._writable = asyncio.Event()
-        self._writable.set()
-        self._answering: asyncio.Task[None] | None = None
+        self._writable = True
+        self._count = self._sent = 0
+        self._asked = self._first = 0.0
+        self._shape = _CHAT
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def connection_lost(self, _: Exception | None) -> None:
-        if self._answering is not None:
-            self._answering.cancel()
+        self._count = 0
 
     def pause_writing(self) -> None:
-        self._writable.clear()
+        self._writable = False
 
     def resume_writing(self) -> None:
-        self._writable.set()
+        self._writable = True
+        if self._sent < self._count:
+            self._next()
 
     def data_received(self, data: bytes) -> None:
         self._received += data
@@ -84,29 +100,46 @@ class Connection(asyncio.Protocol):
         if not end or len(rest) < length:
             return
         self._received = rest[length:]
+        path = head.split(b" ", 2)[1]
         if head.startswith(b"GET"):
-            body = json.dumps(self._clock.as_json()).encode()
+            body = json.dumps(self._clock.as_json() if path == b"/truth" else _MODELS).encode()
             self._transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
-        else:
-            count = int(json.loads(rest[:length])["max_tokens"])
-            self._answering = asyncio.get_running_loop().create_task(self._answer(count, time.perf_counter()))
+            return
+        asked = json.loads(rest[:length])
+        self._count, self._sent = int(asked.get("max_completion_tokens") or asked["max_tokens"]), 0
+        self._shape = _CHAT if path.endswith(b"/chat/completions") else _PLAIN
+        self._asked, self._first = time.perf_counter(), 0.0
+        self._next()
 
-    async def _answer(self, count: int, asked: float) -> None:
-        first = 0.0
-        for number in range(count):
-            if self._paced:
-                await asyncio.sleep(asked + PACED_TTFT_S + number * PACED_TPOT_S - time.perf_counter())
-            else:
-                await asyncio.sleep(0)
-            await self._writable.wait()
-            token = _LAST if number == count - 1 else _WORD
-            self._transport.write(token if number else _HEAD + _ROLE + token)
-            first = first or time.perf_counter()
-        self._clock.ttft_s.append(first - asked)
-        if count > 1:
-            self._clock.tpot_s.append((time.perf_counter() - first) / (count - 1))
-        usage = {"prompt_tokens": 32, "completion_tokens": count, "total_tokens": 32 + count}
-        self._transport.write(_event(choices=[], usage=usage) + _chunk("[DONE]") + b"0\r\n\r\n")
+    def _at_once(self) -> None:
+        if self._writable:
+            self._loop.call_soon(self._token)
+
+    def _at_its_time(self) -> None:
+        due = self._asked + PACED_TTFT_S + self._sent * PACED_TPOT_S
+        self._loop.call_later(due - time.perf_counter(), self._token)
+
+    def _token(self) -> None:
+        if self._sent >= self._count:
+            return
+        self._sent += 1
+        if self._sent == 1:
+            self._transport.write(_HEAD + self._shape.first)
+            self._first = time.perf_counter()
+        if self._sent < self._count:
+            self._transport.write(self._shape.word)
+            self._next()
+        else:
+            self._end()
+
+    def _end(self) -> None:
+        usage = {"prompt_tokens": 32, "completion_tokens": self._count, "total_tokens": 32 + self._count}
+        self._transport.write(
+            self._shape.last + _event(self._shape.kind, choices=[], usage=usage) + _chunk("[DONE]") + b"0\r\n\r\n"
+        )
+        self._clock.ttft_s.append(self._first - self._asked)
+        if self._count > 1:
+            self._clock.tpot_s.append((time.perf_counter() - self._first) / (self._count - 1))
 
 
 async def serve(port: int, *, paced: bool) -> None:

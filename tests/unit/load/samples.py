@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from roles.load.arrivals import Arrivals
 from roles.load.completion import Completion, ErrorKind
 from roles.load.prompts import Prompt
 from roles.load.result import LoadResult, Sample
@@ -41,10 +42,18 @@ def answer(
 
 
 def load_result(
-    answers: Sequence[Completion], *, wall_s: float = 10.0, unsent: int = 0, max_tokens: int = 100, concurrency: int = 1
+    answers: Sequence[Completion],
+    *,
+    wall_s: float = 10.0,
+    unsent: int = 0,
+    max_tokens: int = 100,
+    concurrency: int = 1,
+    arrivals: Arrivals | None = None,
+    late_s: float = 0.0,
+    apart_s: float = 1.0,
 ) -> LoadResult:
     samples = tuple(
-        Sample(Prompt.user(f"prompt {number}", name=f"p{number}", kind="x"), float(number), completion)
+        Sample(Prompt.user(f"prompt {number}", name=f"p{number}", kind="x"), apart_s * number, completion, late_s)
         for number, completion in enumerate(answers)
     )
     extra_body: Mapping[str, object] = {}
@@ -62,4 +71,5 @@ def load_result(
         extra_body=extra_body,
         counters_before=None,
         counters_after=None,
+        arrivals=arrivals,
     )

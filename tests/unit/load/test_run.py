@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from inventory.errors import UnreachableError
+from roles.load.arrivals import Arrivals
 from roles.load.endpoint import Endpoint
 from roles.load.prompts import Prompt, PromptSet
 from roles.load.result import Progress
@@ -143,6 +144,7 @@ def test_the_conditions_name_what_the_numbers_depend_on(endpoint: Endpoint) -> N
     assert result.conditions() == {
         "prompts": result.prompts,
         "max_tokens": 5,
+        "load": "closed loop",
         "concurrency": 1,
         "temperature": 0.5,
         "thinking": False,
@@ -155,3 +157,46 @@ def test_the_conditions_name_what_the_numbers_depend_on(endpoint: Endpoint) -> N
 def test_nothing_at_a_time_is_refused(endpoint: Endpoint) -> None:
     with pytest.raises(ValueError):
         run_load(endpoint, prompts(1), max_tokens=5, concurrency=0)
+
+
+def test_an_open_loop_waits_for_no_answer(engine: Engine, endpoint: Endpoint) -> None:
+    """The server answers only when all five requests have come together: a loop that waits would never end."""
+    result = run_load(
+        endpoint, prompts(5), max_tokens=5, arrivals=Arrivals(500), extra_body={"together": 5}, deadline_s=60
+    )
+    assert not result.failed
+    assert engine.most_in_flight == 5
+    assert result.concurrency is None
+    starts = [sample.started_s for sample in result.samples]
+    due = Arrivals(500).schedule(5)
+    assert all(start >= time_s for start, time_s in zip(starts, due, strict=True))
+    assert [sample.late_s for sample in result.samples] == pytest.approx(
+        [start - time_s for start, time_s in zip(starts, due, strict=True)]
+    )
+    assert result.conditions()["load"] == "open loop"
+    assert result.conditions()["rate"] == 500
+
+
+def test_when_the_time_is_up_an_open_loop_has_unsent_requests_too(engine: Engine, endpoint: Endpoint) -> None:
+    result = run_load(
+        endpoint,
+        prompts(5),
+        max_tokens=5,
+        arrivals=Arrivals(0.5, burstiness=float("inf")),
+        extra_body={"scenario": "stall"},
+        deadline_s=0.3,
+    )
+    assert result.failed == {"deadline": 1}
+    assert result.unsent == 4
+    assert engine.abandoned.wait(10)
+
+
+def test_an_exception_of_the_callers_own_ends_an_open_loop_before_the_next_departure(
+    engine: Engine, endpoint: Endpoint
+) -> None:
+    def fail(_: Progress) -> None:
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        run_load(endpoint, prompts(9), max_tokens=5, arrivals=Arrivals(2, float("inf")), on_progress=fail)
+    assert len(engine.requests) <= 2

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roles.load.summary import Summary, summarise
+from roles.load.arrivals import Arrivals
+from roles.load.summary import InFlight, Summary, summarise
 from tests.unit.load.samples import answer, load_result
 
 CASES = sorted((Path(__file__).parents[2] / "cases" / "load").glob("summary-*.json"))
@@ -47,9 +48,30 @@ def test_any_run_is_summarised_and_comes_back_from_json(answers: list[Any]) -> N
     assert Summary.from_json(json.loads(json.dumps(summary.as_json()))) == summary
 
 
+def test_an_open_loops_times_begin_when_requests_were_due() -> None:
+    """Sent half a second late, each answer is half a second later for whoever asked."""
+    on_time = load_result([answer(ttft_s=0.2, latency_s=2.0)] * 3)
+    late = load_result([answer(ttft_s=0.2, latency_s=2.0)] * 3, arrivals=Arrivals(1), late_s=0.5)
+    before, after = summarise(on_time), summarise(late)
+    assert before.late_s is None
+    assert after.late_s is not None
+    assert (after.late_s.mean, after.late_s.count) == (0.5, 3)
+    assert after.ttft_s is not None
+    assert after.ttft_s.p50 == 0.7
+    assert after.e2e_s is not None
+    assert after.e2e_s.p50 == 2.5
+    assert after.tpot_s == before.tpot_s
+
+
+def test_in_flight_is_counted_over_the_run() -> None:
+    """Three answers of two seconds, begun a second apart, in ten seconds: 0.6 on average, two at most."""
+    found = summarise(load_result([answer(latency_s=2.0)] * 3, wall_s=10)).in_flight
+    assert found == InFlight(0.6, 2)
+
+
 def test_what_a_later_version_adds_is_passed_over() -> None:
     summary = summarise(load_result([answer()]))
-    assert Summary.from_json(summary.as_json() | {"goodput": 3}) == summary
+    assert Summary.from_json(summary.as_json() | {"of a later version": 3}) == summary
 
 
 def test_what_is_no_summary_is_refused() -> None:

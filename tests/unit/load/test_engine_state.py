@@ -3,11 +3,10 @@
 import json
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roles.acceptance.engine_state import EngineState, engine_state
+from roles.load.engine_state import EngineState, Gauges, Level, engine_state, gauges
 
 CASES = Path(__file__).parents[2] / "cases/acceptance/counters"
 
@@ -21,6 +20,7 @@ def _metrics(**values: float) -> str:
         "queued": "vllm:request_queue_time_seconds_count",
         "kv": "vllm:kv_cache_usage_perc",
         "waiting": "vllm:num_requests_waiting",
+        "running": "vllm:num_requests_running",
     }
     return "".join(f'{names[name]}{{engine="0",model_name="m"}} {value}\n' for name, value in values.items())
 
@@ -29,10 +29,36 @@ def test_what_grew_between_the_readings_counts() -> None:
     before = _metrics(preemptions=2, queried=1000, hits=500, queued_s=1.0, queued=10)
     after = _metrics(preemptions=5, queried=2000, hits=600, queued_s=3.0, queued=20, kv=0.25, waiting=3)
     found = engine_state(before, after)
-    assert found == EngineState(preemptions=3, prefix_hit_rate=0.1, queue_s=0.2, waiting=3, kv_usage=0.25)
-    assert str(found) == (
-        "3 preemptions, queued 200 ms, prefix cache hits 10 %, KV cache 25 % full at the end, 3 still waiting"
+    assert found == EngineState(
+        preemptions=3,
+        prefix_hit_rate=0.1,
+        queue_s=0.2,
+        waiting=Level(3, 3),
+        kv_usage=Level(0.25, 0.25),
+        readings=1,
     )
+    assert str(found) == (
+        "3.0 waiting (at most 3), KV cache 25 % full (at most 25 %), 3 preemptions, queued 200 ms, "
+        "prefix cache hits 10 %"
+    )
+
+
+def test_levels_are_of_the_readings_in_between() -> None:
+    seen = [gauges(_metrics(running=running, waiting=0, kv=kv)) for running, kv in ((4, 0.2), (8, 0.6), (6, 0.4))]
+    found = engine_state(_metrics(running=1, waiting=2), _metrics(running=0, waiting=0, kv=0.1), seen)
+    assert found.running == Level(6, 8)
+    assert found.waiting == Level(0, 0)
+    assert found.kv_usage is not None
+    assert found.kv_usage.peak == 0.6
+    assert found.readings == 3
+    assert found.busy_before == 3
+    assert str(found) == "6.0 running (at most 8), KV cache 40 % full (at most 60 %)"
+
+
+def test_readings_that_failed_are_no_levels() -> None:
+    assert gauges(None) == Gauges()
+    found = engine_state("", _metrics(running=0), [gauges(None), gauges(_metrics(running=2))])
+    assert found.running == Level(2, 2)
 
 
 def test_engines_are_added_and_the_fullest_cache_is_told() -> None:
@@ -41,7 +67,7 @@ def test_engines_are_added_and_the_fullest_cache_is_told() -> None:
         for i in (1, 2)
     )
     found = engine_state("", two)
-    assert (found.kv_usage, found.waiting) == (0.4, 4)
+    assert (found.kv_usage, found.waiting) == (Level(0.4, 0.4), Level(4, 4))
 
 
 def test_after_a_restart_all_of_the_second_reading_counts() -> None:
@@ -49,7 +75,8 @@ def test_after_a_restart_all_of_the_second_reading_counts() -> None:
 
 
 def test_without_a_first_reading_nothing_is_said_to_have_grown() -> None:
-    assert engine_state(None, _metrics(preemptions=9, kv=0.5)).as_json() == {"kv_usage": 0.5}
+    assert engine_state(None, _metrics(preemptions=9, kv=0.5)).kv_usage == Level(0.5, 0.5)
+    assert engine_state(None, _metrics(preemptions=9)).preemptions is None
     assert engine_state(None, None) == EngineState()
 
 
@@ -57,7 +84,8 @@ def test_a_real_engines_answer_is_read() -> None:
     case = json.loads((CASES / "right-k5.json").read_text())
     found = engine_state(case["before"], case["after"])
     assert found.preemptions == 0
-    assert found.kv_usage == pytest.approx(0, abs=1)
+    assert found.kv_usage is not None
+    assert 0 <= found.kv_usage.peak <= 1
 
 
 @given(st.text(), st.text())

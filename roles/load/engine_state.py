@@ -1,7 +1,9 @@
-"""What an engine did beside drafting while it was measured: preemptions, queueing, cache hits, from two readings."""
+"""What an engine did while it was measured: queue, KV cache, preemptions and cache hits, from readings of /metrics."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from statistics import fmean
 
 _LINE = re.compile(r"^(vllm:[a-z_]+)(?:\{[^}]*\})?\s+([-+0-9.eE]+)\s*$")
 _COUNTERS = {
@@ -22,41 +24,74 @@ _GAUGES = {
 
 
 @dataclass(frozen=True)
+class Gauges:
+    """What an engine was busy with at one time; None is not exposed. kv_usage is 0-1, of the fullest engine."""
+
+    running: float | None = None
+    waiting: float | None = None
+    kv_usage: float | None = None
+
+
+@dataclass(frozen=True)
+class Level:
+    """A gauge over the readings of a run."""
+
+    mean: float
+    peak: float
+
+
+@dataclass(frozen=True)
 class EngineState:
     """Of the span between two readings; None is not exposed, or cannot be told.
 
     preemptions:     requests that lost their KV cache and were computed again
     prefix_hit_rate: prompt tokens found in the prefix cache, 0-1
     queue_s:         mean wait for a place in the batch; prefill_s: mean time for the prompt
-    running, waiting, kv_usage: now, at the second reading; kv_usage is 0-1
+    running, waiting, kv_usage: over the readings during the run, else at its end; kv_usage is 0-1
+    readings:        how many those are; what came and went between two of them is not seen
+    busy_before:     requests that were running or waiting before the first one of the run was sent
     """
 
     preemptions: int | None = None
     prefix_hit_rate: float | None = None
     queue_s: float | None = None
     prefill_s: float | None = None
-    running: int | None = None
-    waiting: int | None = None
-    kv_usage: float | None = None
+    running: Level | None = None
+    waiting: Level | None = None
+    kv_usage: Level | None = None
+    readings: int = 0
+    busy_before: int | None = None
 
     def as_json(self) -> dict[str, object]:
         """What is known."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     def __str__(self) -> str:
+        running, waiting, cache = self.running, self.waiting, self.kv_usage
         known = [
+            f"{running.mean:.1f} running (at most {running.peak:.0f})" if running else "",
+            f"{waiting.mean:.1f} waiting (at most {waiting.peak:.0f})" if waiting and waiting.peak else "",
+            f"KV cache {100 * cache.mean:.0f} % full (at most {100 * cache.peak:.0f} %)" if cache else "",
             f"{self.preemptions} preemptions" if self.preemptions is not None else "",
             f"queued {1e3 * self.queue_s:.0f} ms" if self.queue_s is not None else "",
             f"prefill {1e3 * self.prefill_s:.0f} ms" if self.prefill_s is not None else "",
             f"prefix cache hits {100 * self.prefix_hit_rate:.0f} %" if self.prefix_hit_rate is not None else "",
-            f"KV cache {100 * self.kv_usage:.0f} % full at the end" if self.kv_usage is not None else "",
-            f"{self.waiting} still waiting" if self.waiting else "",
         ]
         return ", ".join(part for part in known if part)
 
 
-def engine_state(before: str | None, after: str | None) -> EngineState:
-    """From the texts of /metrics before and after. A counter that went back (a restart) counts from its start."""
+def gauges(text: str | None) -> Gauges:
+    """What a text of /metrics says of its moment."""
+    now = _read(text or "")
+    return Gauges(now.get("running"), now.get("waiting"), now.get("kv_usage"))
+
+
+def engine_state(before: str | None, after: str | None, between: Sequence[Gauges] = ()) -> EngineState:
+    """From the texts of /metrics before and after, and what was seen meanwhile.
+
+    A counter that went back (a restart) counts from its start. An engine that has just answered its last request may
+    say so a moment later, so the last reading only counts where there is none before it.
+    """
     if after is None:
         return EngineState()
     was, now = _read(before or ""), _read(after)
@@ -67,16 +102,24 @@ def engine_state(before: str | None, after: str | None) -> EngineState:
             return None
         return value - was[name] if was.get(name, 0) <= value and name in was else value
 
-    preemptions, running, waiting = grown("preemptions"), now.get("running"), now.get("waiting")
+    seen = list(between) or [gauges(after)]
+    preemptions, busy = grown("preemptions"), [was.get(name) for name in ("running", "waiting")]
     return EngineState(
         preemptions=None if preemptions is None else int(preemptions),
         prefix_hit_rate=_ratio(grown("hits"), grown("queried")),
         queue_s=_ratio(grown("queued_s"), grown("queued")),
         prefill_s=_ratio(grown("prefilled_s"), grown("prefilled")),
-        running=None if running is None else int(running),
-        waiting=None if waiting is None else int(waiting),
-        kv_usage=now.get("kv_usage"),
+        running=_level([one.running for one in seen]),
+        waiting=_level([one.waiting for one in seen]),
+        kv_usage=_level([one.kv_usage for one in seen]),
+        readings=len(seen),
+        busy_before=None if busy[0] is None else int(busy[0] + (busy[1] or 0)),
     )
+
+
+def _level(values: Sequence[float | None]) -> Level | None:
+    known = [value for value in values if value is not None]
+    return Level(fmean(known), max(known)) if known else None
 
 
 def _read(text: str) -> dict[str, float]:
