@@ -92,7 +92,7 @@ def run(site: Site, options: Options) -> TuneOutcome:
     try:
         for k in range(largest, -1, -1) if options.measure_all else tuning.course():
             tuning.measure(k)
-        stays = settle(predict(tuning.points, tuning.concurrency))
+        stays = settle(answer(tuning.points))
         words = _apply(tuning, stays) if options.apply else _return(tuning, before, current, stays)
     except SpecrailError as error:
         error.why = (*error.why, _in_service_after(tuning, before, current))
@@ -131,7 +131,7 @@ class _Tuning:
         """What serves already costs no start; then what `next_to_measure` says, while starts are left."""
         yield self.serving
         while self.starts < MEASURED_STARTS:
-            k = next_to_measure(self.points, self._largest, self.concurrency)
+            k = next_to_measure(self.points, self._largest)
             if k is None:
                 return
             yield k

@@ -1,13 +1,16 @@
 """What a prediction does not know, and what it found beside the number: sentences for people."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import sqrt
 
-from roles.tune.predict import Prediction
+from roles.tune.points import Point
+from roles.tune.predict import FREE, HARMLESS, Prediction
 
 _DEPENDS = 0.02
 _FEW_ROUNDS = 200
+_CONTRADICTS = 0.2
 
 
 def notes(prediction: Prediction) -> Iterator[str]:
@@ -19,16 +22,53 @@ def notes(prediction: Prediction) -> Iterator[str]:
     yield from _data(prediction)
 
 
-def changing_optimum(predictions: Sequence[Prediction]) -> Iterator[str]:
-    """Where the best k is not the same at all concurrencies."""
+def contradictions(points: Sequence[Point]) -> Iterator[str]:
+    """Runs of the same that came out so differently that something else must have changed between them."""
+    speeds: defaultdict[tuple[int, int | None], list[float]] = defaultdict(list)
+    for point in points:
+        if point.tok_s is not None:
+            speeds[(point.speculative_tokens, point.concurrency)].append(point.tok_s)
+    for (k, _), found in speeds.items():
+        if max(found) > (1 + _CONTRADICTS) * min(found):
+            yield (
+                f"k={k} was measured at {min(found):.1f} and at {max(found):.1f} tok/s: something else changed between "
+                "these runs, and their mean says little"
+            )
+
+
+def changing_optimum(predictions: Sequence[Prediction], best: int) -> Iterator[str]:
+    """Where the best k is not the same at all concurrencies, and what the one that was chosen for all loses."""
     known = sorted((p for p in predictions if p.concurrency is not None), key=lambda p: p.concurrency or 0)
     for fewer, more in pairwise(known):
-        if not set(fewer.plateau) & set(more.plateau):
-            lost = 1 - more.at(min(fewer.best, len(more.speeds) - 1)).tok_s / more.at(more.best).tok_s
+        lost = more.loss(fewer.best)
+        if not set(fewer.plateau) & set(more.plateau) and lost > FREE:
             yield (
                 f"the optimum changes with concurrency: {_k(fewer.best)} at {fewer.concurrency}, {_k(more.best)} at "
                 f"{more.concurrency}, where {_k(fewer.best)} would lose {100 * lost:.0f} %"
             )
+    worst = max(predictions, key=lambda prediction: prediction.loss(best))
+    if worst.loss(best) > HARMLESS and best not in worst.plateau:
+        yield (
+            f"no k is good at every concurrency: {_k(best)} loses least, {100 * worst.loss(best):.0f} % at most "
+            f"({streams(worst)}); vLLM 0.24 and later take one for each batch size (--per-batch-size)"
+        )
+
+
+def differing_classes(best: int, by_class: Mapping[str, Prediction]) -> Iterator[str]:
+    """Classes of prompts that want another k than the best for all, by more than chance and more than a trifle."""
+    away = {
+        name: found for name, found in by_class.items() if best not in found.plateau and found.loss(best) > HARMLESS
+    }
+    if away:
+        wishes = ", ".join(
+            f"{name} {_k(found.best)} ({100 * found.loss(best):.0f} % faster there)" for name, found in away.items()
+        )
+        yield f"workload classes want different k: {wishes}; {_k(best)} is the best for all of them together"
+
+
+def streams(prediction: Prediction) -> str:
+    """Which concurrency a prediction is for."""
+    return f"concurrency {prediction.concurrency or 'unknown'}"
 
 
 def _off(prediction: Prediction) -> Iterator[str]:
@@ -48,13 +88,19 @@ def _off(prediction: Prediction) -> Iterator[str]:
 
 
 def _choice(prediction: Prediction) -> Iterator[str]:
-    fastest = max(prediction.speeds, key=lambda speed: speed.tok_s)
+    fastest = max(prediction.speeds[0 if prediction.best == 0 else 1 :], key=lambda speed: speed.tok_s)
     best = prediction.at(prediction.best)
-    if prediction.best and fastest.speculative_tokens != prediction.best:
+    k = fastest.speculative_tokens
+    behind = 100 * (1 - best.tok_s / fastest.tok_s)
+    if prediction.best and k in prediction.plateau and k != prediction.best:
         yield (
-            f"{prediction.best} is the smallest of the plateau {_range(prediction.plateau)}: "
-            f"{100 * (1 - best.tok_s / fastest.tok_s):.1f} % below the highest prediction "
-            f"(k={fastest.speculative_tokens}), which is less than chance; fewer tokens leave more room for others"
+            f"{prediction.best} is the smallest of the plateau {_range(prediction.plateau)}: {behind:.1f} % below the "
+            f"highest prediction (k={k}), which is less than chance; fewer tokens leave more room for others"
+        )
+    elif prediction.best and k != prediction.best:
+        yield (
+            f"k={k} may be {behind:.1f} % faster than {prediction.best}, but below the smallest k that was measured a "
+            "prediction is not sure enough for that"
         )
     if not best.measured:
         yield f"k={prediction.best} is predicted, not measured: confirm it by a run"
@@ -102,6 +148,11 @@ def _freedom(prediction: Prediction) -> Iterator[str]:
         yield "one point says nothing about the cost of a token: a usual one is assumed; measure another k or 0"
     elif len(speculating) == 2:
         yield "two points leave no degrees of freedom: the cost line goes through both, and nothing tests it"
+    if prediction.a_s <= 0:
+        yield (
+            "the points contradict a cost line: it would make a round without drafted tokens take no time; they were "
+            "hardly measured under the same conditions"
+        )
     if prediction.b_s < 0:
         yield "a longer round took less time than a shorter one: noise is larger than the cost of a token"
     if prediction.noise is None:

@@ -42,7 +42,10 @@ class Prediction:
 
     best:    the smallest k of the plateau; 0 is without speculation
     plateau: the k that cannot be told apart from the fastest, or lose nothing worth naming against it
-    cost:    seconds of a round are a_s + b_s * k
+    round_s: seconds of a round at k = 0, 1, ...; at 0 of a step without speculation
+    gains:   for k = 0, 1, ...: what measuring it is worth, as the share of speed that it may win over the best that was
+             measured, on average over all that may be true; 0 for what was measured
+    a_s, b_s: of the line a + b * k through the measured rounds
     noise:   relative, of one run; None when it is assumed
     rates:   acceptance per position at each measured k
     """
@@ -51,6 +54,8 @@ class Prediction:
     best: int
     plateau: tuple[int, ...]
     speeds: tuple[Speed, ...]
+    round_s: tuple[float, ...]
+    gains: tuple[float, ...]
     a_s: float
     b_s: float
     noise: float | None
@@ -60,6 +65,10 @@ class Prediction:
     def at(self, k: int) -> Speed:
         """What to expect at one k of the curve."""
         return self.speeds[k]
+
+    def loss(self, k: int) -> float:
+        """Share of the best one's speed that is lost at this k; at one beyond the curve what is lost at its end."""
+        return 1 - self.at(min(k, len(self.speeds) - 1)).tok_s / self.at(self.best).tok_s
 
 
 @dataclass(frozen=True)
@@ -79,46 +88,92 @@ def predict(points: Sequence[Point], concurrency: int | None = None) -> Predicti
     found = _measured(points)
     streams = concurrency or 1
     rng = np.random.default_rng(_SEED)
-    middle = _speeds(
-        found, streams, {k: found.curves[k][None, :] for k in found.sizes}, np.ones((1, 257)), Unknowns.middle()
+    most = 1 + found.sizes[-1]
+    middle = _rounds(
+        found, streams, {k: found.curves[k][None, :] for k in found.sizes}, np.ones((1, most)), Unknowns.middle()
     )
     curves = {k: draw(found.curves[k], found.rounds[k] / _DESIGN_EFFECT, _DRAWS, rng) for k in found.sizes}
-    noise = np.exp(rng.normal(0, found.noise or NOISE, (_DRAWS, 257)))
-    drawn = _speeds(found, streams, curves, noise, Unknowns.drawn(_DRAWS, rng))
-    low, high = np.percentile(drawn, [5, 95], axis=0)
+    noise = np.exp(rng.normal(0, found.noise or NOISE, (_DRAWS, most)))
+    drawn = _rounds(found, streams, curves, noise, Unknowns.drawn(_DRAWS, rng))
+    low, high = np.percentile(drawn.speeds, [5, 95], axis=0)
+    expected = middle.speeds[0]
     speeds = tuple(
         Speed(
             k,
-            float(middle[0, k]),
-            float(min(low[k], middle[0, k])),
-            float(max(high[k], middle[0, k])),
+            float(expected[k]),
+            float(min(low[k], expected[k])),
+            float(max(high[k], expected[k])),
             k in found.speed,
         )
-        for k in range(middle.shape[1])
+        for k in range(len(expected))
     )
-    plateau = _plateau(middle[0], drawn, found)
     a, b = _line(found, streams)
-    rates = {k: tuple(map(float, found.curves[k])) for k in found.sizes}
-    return Prediction(concurrency, plateau[0], plateau, speeds, a, b, found.noise, tuple(points), rates)
+    plateau = _plateau(expected, drawn, found, may_be_off=0 in found.speed or _surely_off(drawn, line_holds=a > 0))
+    return Prediction(
+        concurrency=concurrency,
+        best=plateau[0],
+        plateau=plateau,
+        speeds=speeds,
+        round_s=tuple(map(float, middle.seconds[0])),
+        gains=_gains(expected, drawn.speeds, found),
+        a_s=a,
+        b_s=b,
+        noise=found.noise,
+        points=tuple(points),
+        rates={k: tuple(map(float, found.curves[k])) for k in found.sizes},
+    )
 
 
-def _plateau(middle: Floats, drawn: Floats, found: _Measured) -> tuple[int, ...]:
+@dataclass(frozen=True)
+class _Rounds:
+    """Tokens and seconds a round at k = 0, 1, ..., (draws, 1 + largest k) each."""
+
+    streams: int
+    lengths: Floats
+    seconds: Floats
+
+    @property
+    def speeds(self) -> Floats:
+        """tok/s of all streams."""
+        return self.streams * self.lengths / self.seconds
+
+
+def _plateau(expected: Floats, drawn: _Rounds, found: _Measured, *, may_be_off: bool) -> tuple[int, ...]:
     """The k around the fastest that are as good. What is only guessed does not widen it.
 
     Below the smallest k that was measured a k has to be clearly faster than that one, and then it stands for itself.
-    Speculation is not given up for a speed that was not measured.
     """
-    fastest, lowest = int(np.argmax(middle)), found.timed[0]
-    if 0 < fastest < lowest and _as_good(drawn, fastest)[lowest]:
+    least_k = 0 if may_be_off else 1  # speculation is not given up for a guess
+    fastest, lowest = least_k + int(np.argmax(expected[least_k:])), found.timed[0]
+    if 0 < fastest < lowest and _as_good(drawn.speeds, fastest)[lowest]:
         fastest = lowest
-    as_good = _as_good(drawn, fastest)
+    as_good = _as_good(drawn.speeds, fastest)
     least = most = fastest
     while least > lowest and as_good[least - 1]:
         least -= 1
-    while most + 1 < len(middle) and as_good[most + 1]:
+    while most + 1 < len(expected) and as_good[most + 1]:
         most += 1
     off = (0,) if 0 in found.speed and fastest and as_good[0] else ()
     return (*off, *range(least, most + 1))
+
+
+def _surely_off(drawn: _Rounds, *, line_holds: bool) -> bool:
+    """Whether a speed without speculation that nobody measured is higher than any with it, whatever the unknowns are.
+
+    A step without speculation takes at most as long as the shortest round. The guess of how much less counts only where
+    the cost line is one.
+    """
+    at_least = drawn.streams / drawn.seconds[:, 1]
+    best = drawn.speeds[:, 1:].max(axis=1)
+    beaten = (best <= (1 + FREE) * at_least) | (line_holds & (best < drawn.speeds[:, 0]))
+    return bool(beaten.mean() >= 1 - _BY_CHANCE)
+
+
+def _gains(expected: Floats, drawn: Floats, found: _Measured) -> tuple[float, ...]:
+    """Expected improvement, as Bayesian optimisation has it (Jones, Schonlau, Welch 1998), relative."""
+    known = max(found.speed, key=lambda k: expected[k])
+    better = np.maximum(drawn / drawn[:, [known]] - 1, 0).mean(axis=0)
+    return tuple(0.0 if k in found.speed else float(gain) for k, gain in enumerate(better))
 
 
 def _as_good(drawn: Floats, fastest: int) -> npt.NDArray[np.bool_]:
@@ -128,19 +183,20 @@ def _as_good(drawn: Floats, fastest: int) -> npt.NDArray[np.bool_]:
     return np.asarray((loss <= FREE) | (by_chance & (loss <= HARMLESS)))
 
 
-def _speeds(found: _Measured, streams: int, curves: Mapping[int, Floats], noise: Floats, unknown: Unknowns) -> Floats:
-    """tok/s of all streams at k = 0, 1, ..., (draws, 1 + largest k)."""
+def _rounds(found: _Measured, streams: int, curves: Mapping[int, Floats], noise: Floats, unknown: Unknowns) -> _Rounds:
     by_size = [curves[k] for k in found.sizes]
     ks = range(1, found.sizes[-1] + 1)
     lengths = np.stack([1 + rates_at(k, by_size, unknown.effect).sum(axis=1) for k in ks], axis=1)
-    measured = np.stack([streams * lengths[:, k - 1] / (found.speed[k] * noise[:, k]) for k in found.timed], axis=1)
+    # The clock of a run belongs to the tokens that were counted in it, not to those that it might have got.
+    counted = {k: 1 + float(found.curves[k].sum()) for k in found.timed}
+    measured = np.stack([streams * counted[k] / (found.speed[k] * noise[:, k]) for k in found.timed], axis=1)
     plain = streams / (found.speed[0] * noise[:, 0]) if 0 in found.speed else None
-    speeds = streams * lengths / times(ks, found.timed, measured, plain, unknown)
+    seconds = times(ks, found.timed, measured, plain, unknown)
     if plain is None:
         a, _ = intercept(found.timed, measured, None, unknown)
         # Without a drafter a step is faster than a by what drafting costs.
         plain = np.maximum(a, 0.2 * measured[:, 0]) / (1 + unknown.drafter)
-    return np.column_stack([streams / plain, speeds])
+    return _Rounds(streams, np.column_stack([np.ones(len(lengths)), lengths]), np.column_stack([plain, seconds]))
 
 
 def _line(found: _Measured, streams: int) -> tuple[float, float]:

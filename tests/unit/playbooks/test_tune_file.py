@@ -35,3 +35,37 @@ def test_a_file_that_is_not_there_is_wrong_usage(
     said = capsys.readouterr()
     assert "none.json: No such file or directory" in said.err
     assert (json.loads(said.out)["exit_code"] == 2) if as_json else not said.out
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        pytest.param("[]", "the list is empty", id="empty"),
+        pytest.param('[{"speculative_tokens": 0, "tok_s": 20}]', "no point speculates", id="only off"),
+        pytest.param('[{"speculative_tokens": 5, "tok_s": NaN}]', "point 1: tok_s", id="nan"),
+        pytest.param(
+            '[{"speculative_tokens": 5, "tok_s": 40}, {"tok_s": -1}]', "point 2: speculative_tokens", id="entry"
+        ),
+        pytest.param('[{"speculative_tokens": 5, "tok_s": "40"}]', 'point 1: tok_s: "40"', id="text"),
+        pytest.param("tok/s 40", "Invalid JSON", id="no json"),
+    ],
+)
+def test_what_cannot_be_used_is_wrong_usage_with_its_file_and_entry(
+    content: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "points.json"
+    path.write_text(content)
+    assert from_file(str(path), as_json=False) == 2
+    said = capsys.readouterr()
+    assert "points.json" in said.err
+    assert place in said.err
+    assert not said.out
+
+
+def test_what_a_tuning_measured_can_be_fed_to_it_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One point may be enough: the answer then says what it does not know."""
+    path = tmp_path / "points.json"
+    path.write_text(json.dumps([FIELD_5.model_dump(mode="json")]))
+    assert from_file(str(path), as_json=True) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert any("one point says nothing about the cost of a token" in note for note in notes)

@@ -97,9 +97,18 @@ def test_what_was_measured_is_predicted_as_it_was() -> None:
 
 
 def test_the_interval_of_a_guess_is_wider_than_that_of_a_measurement() -> None:
-    found = predict([FIELD_15, FIELD_5])
+    found = predict([point(15, RATES, 42, 1.9), point(5, RATES, 42, 1.9)])
     guess, measured = found.at(3), found.at(5)
-    assert (guess.high - guess.low) / guess.tok_s > 2 * (measured.high - measured.low) / measured.tok_s
+    assert (guess.high - guess.low) / guess.tok_s > 1.5 * (measured.high - measured.low) / measured.tok_s
+
+
+def test_few_rounds_make_the_interval_of_a_measurement_wide_too() -> None:
+    """Other prompts of the same kind would have been accepted more or less."""
+    few, many = (
+        predict([point(15, RATES, 42, 1.9, rounds=rounds), point(5, RATES, 42, 1.9, rounds=rounds)]).at(5)
+        for rounds in (100, 10_000)
+    )
+    assert few.high - few.low > 2 * (many.high - many.low)
 
 
 def test_the_plateau_is_wide_where_tokens_cost_nothing_and_its_smallest_is_taken() -> None:
