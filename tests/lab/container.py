@@ -205,7 +205,7 @@ class Sandbox:
     def become(self, argv: list[str]) -> dict[str, Any]:
         """What `pct exec` turns into: argv, cwd and environment."""
         return {
-            "argv": [self._inside(word) for word in argv],
+            "argv": [inside(word, self.home, self._layout.folder) for word in argv],
             "cwd": str(self.home / "root"),
             "environment": dict(self.machine.environment),
         }
@@ -214,16 +214,16 @@ class Sandbox:
         """Where a path of the container is; the inventory's paths lie in its sandbox already."""
         return Path(path) if path.startswith(f"{self.home}/") else self.home / path.lstrip("/")
 
-    def _inside(self, word: str) -> str:
-        """A word of a command with the container's own /etc/ssh, /etc/hostname and /root in place of this machine's."""
-        for path in ("/etc/ssh", "/etc/hostname", "/root"):
-            word = _replace_path(word, path, str(self.home) + path)
-        return word
 
+def inside(word: str, home: Path, lab: Path) -> str:
+    """A word of a command with the container's own /etc/ssh, /etc/hostname and /root in place of this machine's.
 
-def _replace_path(text: str, path: str, real: str) -> str:
-    """Replace `path` where a path begins with it, not where it is a part of a longer one."""
-    return re.sub(rf"(?<![\w./-]){re.escape(path)}(?![\w.-])", lambda _: real, text)
+    home: the container's folder; lab: the practice ground's, whose paths stay as they are, also where it is below /root
+    """
+    ours = "|".join(map(re.escape, ("/etc/ssh", "/etc/hostname", "/root")))
+    # A path is meant where it begins so, not where it is a part of a longer one.
+    begins = rf"(?<![\w./-])(?:(?P<lab>{re.escape(str(lab))})|{ours})(?![\w.-])"
+    return re.sub(begins, lambda path: path[0] if path["lab"] else f"{home}{path[0]}", word)
 
 
 def _base_python() -> str:
