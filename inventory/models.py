@@ -116,7 +116,7 @@ class Server(Model):
     args: tuple[Word, ...] = ()
     """More arguments of the engine's serve command, one word each."""
     env: dict[EnvName, EnvValue] = Field(default_factory=dict)
-    """The engine's environment. Secrets do not belong here."""
+    """The engine's environment; {venv} stands for its venv's folder. Secrets do not belong here."""
     secrets: dict[EnvName, SecretReference] = Field(default_factory=dict)
     """Environment from secret references: HF_TOKEN, VLLM_API_KEY. Goes into server.env (0600), never into argv."""
     start_timeout_s: PositiveFloat = 1800

@@ -84,7 +84,7 @@ def script(engine: Engine, resolution: Resolution, plan: EnginePlan, base: str, 
         alias=render("engine/alias.py.j2", distribution=distribution, alias=kind.distribution).rstrip("\n")
         if distribution != kind.distribution
         else None,
-        import_check=render("engine/check.py.j2", module=kind.module),
+        import_check=render("engine/check.py.j2", module=kind.module, distribution=kind.distribution),
         provenance_file=provenance.FILE,
         provenance_program=render(
             "engine/provenance.py.j2", static=asdict(static), provenance_file=provenance.FILE

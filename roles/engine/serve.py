@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from inventory.models import Server, Target
 
 
+VENV = "{venv}"
+"""In server.env, the folder of the engine's venv, which no inventory can know."""
+
+
 @dataclass(frozen=True)
 class Serve:
     """A command to serve with. env holds no secrets; they come from server.env on the host."""
@@ -54,7 +58,8 @@ def _vllm(venv: str, model: Target, server: Server, speculative: Mapping[str, ob
         "PYTHONUNBUFFERED": "1",
         "PYTHONDONTWRITEBYTECODE": "",  # set, every process would compile all modules again at each start
     }
-    return Serve(argv=(*argv, *server.args), env={**env, **server.env})
+    own = {name: value.replace(VENV, venv) for name, value in server.env.items()}
+    return Serve(argv=(*argv, *server.args), env={**env, **own})
 
 
 _Adapter = Callable[[str, Target, Server, Mapping[str, object] | None, str], Serve]

@@ -15,7 +15,7 @@ from roles.engine.push import local_uv
 from roles.engine.resolve import resolve
 from tests.unit.engine.wheels import wheel
 
-ASKS_FOR_ITSELF = "import importlib.metadata\n__version__ = importlib.metadata.version('vllm')\n"
+ASKS_FOR_ITSELF = "import importlib.metadata\nassert importlib.metadata.version('vllm')\n__version__ = '0.32.0'\n"
 """As vLLM's own start does: the name is fixed, whatever the distribution is called."""
 
 

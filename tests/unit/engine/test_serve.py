@@ -54,3 +54,8 @@ def test_compile_cache_is_the_configs_own_and_variables_of_the_inventory_win() -
     }
     assert len(folders) == 6
     assert cache_folder("/b", "/x/v1", None) == "/b/cache/compile/v1-plain"
+
+
+def test_an_environment_can_name_what_lies_in_the_engines_venv() -> None:
+    env = command(env={"LD_PRELOAD": "{venv}/lib/libiomp5.so", "JSON": '{"venv": 1}'}).env
+    assert (env["LD_PRELOAD"], env["JSON"]) == ("/b/venvs/v/lib/libiomp5.so", '{"venv": 1}')
