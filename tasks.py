@@ -359,9 +359,9 @@ def acceptance(
     iterable=["host"],
     help={
         **COMMON,
-        "once": "look once and end, for cron: 0 well, 1 an alarm goes on, 4 nothing can be said",
+        "once": "look once and end, for cron: 0 all well, 1 an alarm goes on, 6 unreachable, 4 nothing can be said",
         "interval": "seconds between two looks (30)",
-        "textfile": "write Prometheus metrics there (node_exporter's textfile collector)",
+        "textfile": "write Prometheus metrics of all hosts there (node_exporter's textfile collector)",
     },
 )
 def watch(
@@ -373,18 +373,19 @@ def watch(
     inventory: str | None = None,
     json: bool = False,
 ) -> None:
-    """Follow a host's acceptance and say each event once: an alarm when it begins, and when it is over.
+    """Follow hosts' acceptance and say each event once a host: an alarm when it begins, and when it is over.
 
-    Several hosts need --once (from cron): without it the first one is followed until Ctrl-C.
+    A host that cannot be reached is an event too. Without --once until Ctrl-C; --json then prints an object an event.
 
     Examples:
-      invoke watch --host ct129
-      */5 * * * *  cd /opt/specrail && ./run invoke watch --host ct129 --once --textfile /var/lib/metrics/ct129.prom
+      invoke watch --host ct129 --host ct130
+      */5 * * * *  cd /opt/specrail && ./run invoke watch --host GROUP --once --textfile /var/lib/metrics/specrail.prom
     """
     from playbooks import watch as playbook
 
     options = playbook.Options(once=once, interval=interval, textfile=textfile)
-    _run("watch", lambda site: playbook.run(site, options), host, inventory, json, stop_at_failure=False)
+    if code := playbook.run(host, inventory, options, as_json=json):
+        raise Exit(code=code)
 
 
 @_verb(

@@ -6,7 +6,9 @@ from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from inventory.errors import SpecrailError
 from inventory.models import Gate
+from inventory.shell import command
 from roles.acceptance.judgement import Judgement, judge
 from roles.acceptance.reading import Reading
 from roles.acceptance.series import Seen
@@ -14,6 +16,7 @@ from roles.acceptance.series import Seen
 ENOUGH_ROUNDS = 300
 """The newest windows with at least so many rounds together are judged: a collapse is called by far fewer."""
 _MOST_WINDOWS = 200
+_AWAY = "unreachable"
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,7 @@ class State:
     inode, offset: where the log is to be gone on with
     recent:        the newest windows
     alarm:         id of the event that goes on; None when all is well
+    away:          whether the host could not be read at the last look
     rounds:        counted since the watch began, and so on
     """
 
@@ -30,6 +34,7 @@ class State:
     offset: int = 0
     recent: tuple[Seen, ...] = ()
     alarm: str | None = None
+    away: bool = False
     rounds: int = 0
     accepted: int = 0
     drafted: int = 0
@@ -67,8 +72,10 @@ def look(state: State, reading: Reading, *, policy: Gate, host: str) -> tuple[St
     """Take what was read since the last look. Pure.
 
     An alarm begins when the newest rounds fail, is told once, and ends when they pass; in between (inconclusive, or
-    nothing served) it stays as it is. A k or an engine that changed begins with its own windows only.
+    nothing served) it stays as it is. A k that changed begins with its own windows only.
     """
+    back = (Event("recovered", _AWAY, "its log can be read again", None),) if state.away else ()
+    state = replace(state, away=False)
     recent = _newest((*state.recent, *reading.seen))
     found = judge(replace(reading, seen=recent, kept=len(recent)), label=host, policy=policy, host=host)
     after = replace(
@@ -79,17 +86,25 @@ def look(state: State, reading: Reading, *, policy: Gate, host: str) -> tuple[St
         drafted=state.drafted + sum(one.window.drafted for one in reading.seen),
     )
     if not reading.seen:
-        return after, (), found
+        return after, back, found
     if found.outcome == "fail" and state.alarm is None:
         cause = found.causes[0] if found.causes else None
         alarm = cause.id if cause else "acceptance"
         why = f"; most likely {cause.cause}" if cause else ""
         event = Event("alarm", alarm, f"{found.reasons[0]}{why}", cause.next if cause else None)
-        return replace(after, alarm=alarm), (event,), found
+        return replace(after, alarm=alarm), (*back, event), found
     if found.outcome == "pass" and state.alarm is not None:
         text = f"acceptance length is {found.summary.length:.2f} again" if found.summary.length else "well again"
-        return replace(after, alarm=None), (Event("recovered", state.alarm, text, None),), found
-    return after, (), found
+        return replace(after, alarm=None), (*back, Event("recovered", state.alarm, text, None)), found
+    return after, back, found
+
+
+def away(state: State, error: SpecrailError, host: str) -> tuple[State, tuple[Event, ...]]:
+    """Take that the host could not be read: told once, until it can be. What it said before is kept."""
+    if state.away:
+        return state, ()
+    next_ = error.tries[0] if error.tries else command("invoke", "status", "--host", host)
+    return replace(state, away=True), (Event("alarm", _AWAY, f"cannot be read: {error.what}", next_),)
 
 
 def at(state: State, inode: int | None, offset: int) -> State:
@@ -97,11 +112,11 @@ def at(state: State, inode: int | None, offset: int) -> State:
     return replace(state, inode=inode, offset=offset)
 
 
-def as_json(state: State, events: Sequence[Event], found: Judgement) -> dict[str, object]:
-    """The look for programs."""
+def as_json(state: State, events: Sequence[Event]) -> dict[str, object]:
+    """What a look adds to its judgement, for programs."""
     return {
-        **found.as_json(),
         "alarm": state.alarm,
+        "away": state.away,
         "events": [asdict(event) for event in events],
         "watched": {"rounds": state.rounds, "accepted": state.accepted, "drafted": state.drafted},
     }

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
+from inventory.errors import UnreachableError
 from inventory.models import Gate
 from roles.acceptance.loglines import read
 from roles.acceptance.textfile import write
-from roles.acceptance.watching import Event, State, at, from_json, look, to_json
+from roles.acceptance.watching import Event, State, at, away, from_json, look, to_json
 from tests.unit.acceptance.printed_logs import log
 from tests.unit.acceptance.simulate import ALL_WRONG_C1, RIGHT_K15
 
@@ -51,6 +52,29 @@ def test_silence_ends_no_alarm_and_begins_none() -> None:
     assert after(b"", b"")[1] == [[], []]
 
 
+def test_a_host_that_is_away_is_told_once_and_keeps_its_alarm() -> None:
+    state, _ = after(GOOD, DEAD)
+    gone = UnreachableError("192.0.2.9 does not answer", where=["ct129"])
+    state, told = away(state, gone, "ct129")
+    assert told == (
+        Event(
+            "alarm",
+            "unreachable",
+            "cannot be read: 192.0.2.9 does not answer",
+            "invoke status --host ct129",
+        ),
+    )
+    state, told = away(from_json(to_json(state)), gone, "ct129")
+    assert told == ()
+    assert state.alarm == "several-fields-wrong"
+    state, events, _ = look(state, read(GOOD.splitlines()), policy=Gate(), host="ct129")
+    assert [(event.kind, event.id) for event in events] == [
+        ("recovered", "unreachable"),
+        ("recovered", "several-fields-wrong"),
+    ]
+    assert (state.alarm, state.away) == (None, False)
+
+
 def test_counts_go_on_over_all_looks() -> None:
     state, _ = after(GOOD, GOOD, GOOD)
     assert state.rounds == 6 * 300
@@ -58,24 +82,32 @@ def test_counts_go_on_over_all_looks() -> None:
 
 def test_metrics_are_in_prometheus_text_format(tmp_path: Path) -> None:
     state, _, found = look(State(), read(DEAD.splitlines()), policy=Gate(), host="ct129")
-    write(tmp_path / "ct129.prom", "ct129", state, found, 1.5)
+    write(tmp_path / "ct129.prom", {"ct129": (state, found), 'odd" \\ name': (State(), None)}, 1.5)
     text = (tmp_path / "ct129.prom").read_text()
     values = {
         (sample.name, sample.labels.get("position")): sample.value
         for family in text_string_to_metric_families(text)
         for sample in family.samples
+        if sample.labels["host"] == "ct129"
     }
     assert values["specrail_acceptance_alarm", None] == 1
     assert values["specrail_watched_rounds", None] == 600
     assert values["specrail_watch_timestamp_seconds", None] == 1.5
     assert 0 < values["specrail_acceptance_position_rate", "0"] < 0.3
     assert values["specrail_acceptance_length", None] < 1.5
+    up = {
+        sample.labels["host"]: sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == "specrail_watch_up"
+    }
+    assert up == {"ct129": 1, 'odd" \\ name': 0}
 
 
 def test_metrics_leave_out_what_is_not_known(tmp_path: Path) -> None:
     state, _, found = look(State(), read([]), policy=Gate(), host="ct129")
-    write(tmp_path / "ct129.prom", "ct129", state, found, 1.5)
-    assert "specrail_acceptance_length" not in (tmp_path / "ct129.prom").read_text()
+    write(tmp_path / "ct129.prom", {"ct129": (state, found)}, 1.5)
+    assert "specrail_acceptance_length{" not in (tmp_path / "ct129.prom").read_text()
 
 
 def test_where_the_log_goes_on_is_remembered() -> None:
