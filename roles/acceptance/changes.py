@@ -12,12 +12,17 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
+CERTAIN = 0.005
+"""A change is told when the chance to see it in a history that stays is smaller, all moments together."""
+
 _MOST_POINTS = 150
 _FEWEST_POINTS = 8
 _EDGE = 3  # points on each side of a step
-_CERTAIN = 0.001
 _WORTH_SAYING = 0.03  # relative; two runs of one configuration differ by about that much
+_COLLAPSE = 0.6  # of the length: requests that differ by 12 % in what they accept do not do that in three windows
 _DEEPEST = 6
+_BIAS = 1.5  # residues of a fit look less alike than their series is; tried out, see the tests
+_LEAST_FREEDOM = 4.0  # fewer independent stretches of a log say nothing about how much stretches differ
 
 
 @dataclass(frozen=True)
@@ -45,18 +50,26 @@ class Change:
 
 @dataclass(frozen=True)
 class _Fit:
+    """left: squared residues that the fit leaves, in units of what rounds alone leave; at: first point after a step."""
+
     p_value: float
-    cost: float
+    left: float
     before: float
     after: float
     at: int = 0
 
+    @property
+    def real(self) -> bool:
+        return self.p_value < CERTAIN and abs(self.after / self.before - 1) >= _WORTH_SAYING
+
 
 def changes(seen: Sequence[Seen]) -> tuple[Change, ...]:
-    """Steps and drifts that are real (p < 0.001 after all moments were tried) and worth saying (3 %), in their order.
+    """Steps and drifts that are real (CERTAIN) and worth saying (3 %), in their order.
 
-    A window weighs as its rounds do; how much windows differ anyway (other prompts) is taken from their neighbours,
-    and neighbours that resemble each other make it harder. A step costs one parameter more than a slide.
+    A window weighs as its rounds do. How much windows differ anyway (other requests), and for how long neighbours
+    resemble each other (one request lasts for several windows), is taken from what the fit leaves: least squares with
+    an autoregressive error of order one, whose effective number of points decides. A step and a slide of the same size
+    are told apart by what they leave; a step has one parameter more.
     """
     points = [group for group in _grouped(seen) if _weight(group) is not None]
     found = _within(points, 0) if len(points) >= _FEWEST_POINTS else []
@@ -70,67 +83,74 @@ def _within(points: Sequence[Sequence[Seen]], depth: int) -> list[Change]:
 
     lengths = np.array([_length(group) for group in points])
     weights = np.array([_weight(group) or 0.0 for group in points])
-    noise = _noise(lengths, weights)
-    flat = _residue(lengths, weights, np.zeros(len(points)))
-    step, slide = _step(lengths, weights, flat, noise), _slide(lengths, weights, flat, noise)
-    real = [fit for fit in (step, slide) if fit.p_value < _CERTAIN and abs(fit.after / fit.before - 1) >= _WORTH_SAYING]
-    if not real:
-        return []
-    if slide in real and (slide.cost <= step.cost or step not in real):
-        return [Change("drift", points[0][0], points[-1][-1], slide.before, slide.after, slide.p_value)]
+    step = _collapse(lengths, weights)
+    if step is None:
+        step, slide = _step(lengths, weights), _slide(lengths, weights)
+        if slide.real and (slide.left <= step.left * len(points) ** (1 / len(points)) or not step.real):
+            return [Change("drift", points[0][0], points[-1][-1], slide.before, slide.after, slide.p_value)]
+        if not step.real:
+            return []
     change = Change("step", points[step.at - 1][-1], points[step.at][0], step.before, step.after, step.p_value)
     return [*_within(points[: step.at], depth + 1), change, *_within(points[step.at :], depth + 1)]
 
 
-def _step(lengths: "Array", weights: "Array", flat: float, noise: float) -> _Fit:
+def _collapse(lengths: "Array", weights: "Array") -> _Fit | None:
+    """The largest jump between three points and the next three, where it is that of a collapse or of its end.
+
+    One that is so large is seen beside other changes too, which would make a single step fit badly.
+    """
     import numpy as np
 
-    count = len(lengths)
+    total, sums = (np.concatenate([[0.0], np.cumsum(values)]) for values in (weights, weights * lengths))
+    at = np.arange(_EDGE, len(lengths) - _EDGE + 1)
+    near, far = total[at] - total[at - _EDGE], total[at + _EDGE] - total[at]
+    before, after = (sums[at] - sums[at - _EDGE]) / near, (sums[at + _EDGE] - sums[at]) / far
+    best = int(np.argmax(np.abs(np.log(after / before))))
+    low, high = sorted((float(before[best]), float(after[best])))
+    p_value = len(at) * _tail((high - low) ** 2 / float(1 / near[best] + 1 / far[best]))
+    if low > _COLLAPSE * high or p_value >= CERTAIN:
+        return None
+    return _Fit(p_value, 0.0, float(before[best]), float(after[best]), int(at[best]))
+
+
+def _step(lengths: "Array", weights: "Array") -> _Fit:
+    import numpy as np
+
     total, sums = np.cumsum(weights), np.cumsum(weights * lengths)
-    at = np.arange(_EDGE, count - _EDGE + 1)
+    at = np.arange(_EDGE, len(lengths) - _EDGE + 1)
     left, right = sums[at - 1] / total[at - 1], (sums[-1] - sums[at - 1]) / (total[-1] - total[at - 1])
     gain = total[at - 1] * (total[-1] - total[at - 1]) / total[-1] * (left - right) ** 2
     best = int(np.argmax(gain))
-    cost = (flat - float(gain[best])) / noise + np.log(count)
-    p_value = min(1.0, len(at) * _tail(float(gain[best]) / noise))
-    return _Fit(p_value, float(cost), float(left[best]), float(right[best]), int(at[best]))
+    model = np.where(np.arange(len(lengths)) < at[best], left[best], right[best])
+    p_value, rest = _judged(float(gain[best]), lengths - model, weights, parameters=3)
+    return _Fit(min(1.0, len(at) * p_value), rest, float(left[best]), float(right[best]), int(at[best]))
 
 
-def _slide(lengths: "Array", weights: "Array", flat: float, noise: float) -> _Fit:
+def _slide(lengths: "Array", weights: "Array") -> _Fit:
     import numpy as np
 
     x = np.linspace(-0.5, 0.5, len(lengths))
-    middle = float(np.average(x, weights=weights))
+    x -= float(np.average(x, weights=weights))
     mean = float(np.average(lengths, weights=weights))
-    slope = float((weights * (x - middle) * (lengths - mean)).sum() / (weights * (x - middle) ** 2).sum())
-    left = _residue(lengths - slope * (x - middle), weights, np.zeros(len(lengths)))
-    ends = [max(1.0, mean + slope * (edge - middle)) for edge in (-0.5, 0.5)]
-    return _Fit(_tail((flat - left) / noise), left / noise, ends[0], ends[1])
+    spread = float((weights * x**2).sum())
+    slope = float((weights * x * (lengths - mean)).sum()) / spread
+    p_value, rest = _judged(slope**2 * spread, lengths - mean - slope * x, weights, parameters=2)
+    ends = [max(1.0, mean + slope * float(edge)) for edge in (x[0], x[-1])]
+    return _Fit(p_value, rest, ends[0], ends[1])
 
 
-def _noise(lengths: "Array", weights: "Array") -> float:
-    """How many times more neighbours differ than their rounds explain, without the largest twentieth of differences."""
-    import numpy as np
+def _judged(gain: float, residues: "Array", weights: "Array", *, parameters: int) -> tuple[float, float]:
+    """Chance of a fit's gain where there is nothing to fit, and the squared residues that are left."""
+    from scipy.special import fdtrc
 
-    squares = np.sort(np.diff(lengths) ** 2 / (1 / weights[1:] + 1 / weights[:-1]))
-    kept = squares[: max(3, int(0.95 * len(squares)))]
-    noise = max(1.0, float(kept.mean()) * 1.25)
-    # Differences of neighbours hide what lasts longer than a window: the residue of a moving mean shows it.
-    width = max(3, len(lengths) // 8)
-    smooth = np.convolve(lengths, np.ones(width) / width, mode="valid")
-    residue = lengths[width // 2 : width // 2 + len(smooth)] - smooth
-    before, after = residue[:-1], residue[1:]
-    spread = float((residue**2).sum())
-    alike = float((before * after).sum()) / spread if spread else 0.0
-    alike = min(max(alike, 0.0), 0.8)
-    return noise * (1 + alike) / (1 - alike)
-
-
-def _residue(lengths: "Array", weights: "Array", model: "Array") -> float:
-    import numpy as np
-
-    rest = lengths - model
-    return float((weights * (rest - np.average(rest, weights=weights)) ** 2).sum())
+    count = len(residues)
+    scaled = residues * weights**0.5
+    left = float((scaled**2).sum())
+    alike = float((scaled[1:] * scaled[:-1]).sum()) / left if left else 0.0
+    alike = min(max(alike + _BIAS * (parameters + 1 + 3 * alike) / count, 0.0), 0.9)
+    noise = max(1.0, left / (count - parameters)) * (1 + alike) / (1 - alike)
+    freedom = count * (1 - alike) / (1 + alike) - parameters
+    return (float(fdtrc(1, freedom, gain / noise)) if freedom >= _LEAST_FREEDOM else 1.0), left
 
 
 def _tail(statistic: float) -> float:

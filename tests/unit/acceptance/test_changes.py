@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roles.acceptance.changes import changes
+from roles.acceptance.changes import CERTAIN, changes
 from roles.acceptance.series import Seen
 from roles.acceptance.window import Window
 from tests.unit.acceptance.simulate import FIELD_REPORT_K5, RIGHT_K15, chances, window_of
@@ -20,16 +20,17 @@ def history(
     rounds: int = 400,
     rates: Sequence[float] = FIELD_REPORT_K5,
     differ: float = 0.04,
+    lasting: int = 1,
 ) -> list[Seen]:
-    """Windows whose expected acceptance lengths these are; prompts make them differ by some percent more."""
+    """Windows whose expected acceptance lengths these are; requests make them differ by `differ` more.
+
+    lasting: windows that a request lasts for
+    """
     rng = np.random.default_rng(seed)
     base = np.array(rates)
-    seen = []
-    for i, length in enumerate(lengths):
-        ease = rng.normal(1, differ)
-        curve = np.minimum(base * ((length - 1) / base.sum()) * ease, 0.99)
-        seen.append(Seen(window_of(rng.multinomial(rounds, chances(curve))), i + 1))
-    return seen
+    ease = np.repeat(rng.normal(1, differ, -(-len(lengths) // lasting)), lasting)[: len(lengths)]
+    curves = np.minimum(base * ((np.array(lengths) - 1) / base.sum() * ease)[:, None], 0.99)
+    return [Seen(window_of(drawn), i + 1) for i, drawn in enumerate(rng.multinomial(rounds, chances(curves)))]
 
 
 def test_a_slow_slide_over_hours_is_drift() -> None:
@@ -64,6 +65,31 @@ def test_nothing_is_seen_where_nothing_changed(rounds: int) -> None:
     """Sixty histories of a drafter that stays: at most one raises an alarm."""
     alarms = sum(bool(changes(history([2.9] * 60, seed=seed, rounds=rounds))) for seed in range(100))
     assert alarms <= 1
+
+
+@pytest.mark.parametrize(("windows", "lasting"), [(60, 1), (20, 2), (60, 2), (60, 3), (200, 3)])
+def test_false_alarms_are_within_a_point_of_nominal_under_clustering(windows: int, lasting: int) -> None:
+    """Requests that differ by 12 % in what they accept, and last for several windows: neighbours are alike."""
+    runs = 200
+    alarms = sum(
+        bool(changes(history([2.9] * windows, seed=seed, rounds=195, differ=0.12, lasting=lasting)))
+        for seed in range(runs)
+    )
+    assert alarms <= (CERTAIN + 0.01) * runs
+
+
+def test_a_step_of_seven_percent_is_seen_in_a_quarter_of_an_hour() -> None:
+    """Fifty windows of ten seconds before and after it, 195 rounds each."""
+    runs = [changes(history([3.0] * 50 + [2.79] * 50, seed=seed, rounds=195)) for seed in range(60)]
+    assert sum(bool(found) for found in runs) >= 57
+    steps = [found[0] for found in runs if [change.kind for change in found] == ["step"]]
+    assert len(steps) >= 45
+    assert np.median([change.last.number for change in steps]) == pytest.approx(51, abs=2)
+
+
+def test_a_server_that_fails_and_is_mended_twice_has_four_steps() -> None:
+    found = changes(history([3.0] * 12 + [1.1] * 9 + [3.0] * 12 + [1.1] * 9 + [3.0] * 12))
+    assert [(change.kind, change.last.number) for change in found] == [("step", number) for number in (13, 22, 34, 43)]
 
 
 def test_traffic_that_changes_by_the_hour_is_seldom_taken_for_a_step() -> None:
@@ -102,4 +128,4 @@ def test_any_history_is_read_without_an_exception(drawn: list[tuple[int, list[in
     """Property: any windows, also empty ones and such without any variance."""
     seen = [Seen(Window(r, sum(c), 2 * r, tuple(c), 2), i) for i, (r, c) in enumerate(drawn)]
     for change in changes(seen):
-        assert change.p_value < 0.001
+        assert change.p_value < CERTAIN
