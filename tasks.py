@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from invoke import Collection, Context, Exit, Task, task
 
-from playbooks.several import TakesSeveral
+from playbooks.several import TakesSeveral, words_after
 
 if TYPE_CHECKING:
     from playbooks.outcome import Outcome
@@ -145,13 +145,15 @@ def plan(
 
 
 @_verb(
+    name="run",
+    default=True,
     iterable=["host"],
     help={
         **COMMON,
         "prompts": "how many prompts, or a JSONL file of your own",
         "concurrency": "requests at a time",
         "max-tokens": "per prompt",
-        "against": "'last' (default), 'none', a release id, or a result file of `vllm bench serve` to compare with",
+        "against": "'last' (default), 'none', or as bench.compare: a run's number, a release, a file of results",
         "sweep": "concurrencies to measure one after the other: 1,2,4,8",
         "save": "write the result with every request to a .json or .csv file",
         "html": "write a report to this file: charts, numbers and conditions, beside the run it is compared with",
@@ -188,6 +190,60 @@ def bench(
         html=html,
     )
     _run("bench", lambda site: playbook.run(site, options), host, inventory, json)
+
+
+@_verb(
+    name="compare",
+    klass=TakesSeveral,
+    iterable=["runs"],
+    help={
+        "runs": "numbers of `invoke history`, last, last-1, release ids, files of results (FILE#2: the second in it)",
+        "host": "whose runs `last` and releases are (default: any host's)",
+        "html": "write a report to this file",
+        "json": COMMON["json"],
+    },
+)
+def bench_compare(
+    _: Context, runs: list[str], host: str | None = None, html: str | None = None, json: bool = False
+) -> None:
+    """Put two or more measurements side by side: numbers, what differs, and whether they may be compared. Asks no host.
+
+    Files: what `bench --save` wrote, vllm bench serve, GuideLLM, SGLang's bench_serving.
+
+    Examples:
+      invoke bench.compare last-1 last
+      invoke bench.compare 12 15 sglang.jsonl --html report.html
+    """
+    from playbooks import bench_compare as playbook
+
+    if code := playbook.compare(runs or [], host=host, html=html, as_json=json):
+        raise Exit(code=code)
+
+
+@_verb(
+    name="import",
+    klass=TakesSeveral,
+    iterable=["files", "set_"],
+    help={
+        "files": "result files of vllm bench serve, GuideLLM, SGLang's bench_serving, or bench --save",
+        "host": "where they were measured (default: elsewhere)",
+        "set": 'what they do not say, NAME=VALUE: "engine=sglang 0.5.23", k=3, temperature=0; several times',
+        "json": COMMON["json"],
+    },
+)
+def bench_import(
+    _: Context, files: list[str], host: str = "elsewhere", set_: list[str] | None = None, json: bool = False
+) -> None:
+    """Take result files into the history, where bench.compare, bench --against and history find them.
+
+    Examples:
+      invoke bench.import result.json --host ct129
+      invoke bench.import sglang.jsonl --host other --set temperature=0 --set "gpu=2x NVIDIA RTX A6000"
+    """
+    from playbooks import bench_compare as playbook
+
+    if code := playbook.take_in(files or [], host=host, conditions=set_ or [], as_json=json):
+        raise Exit(code=code)
 
 
 @_verb(
@@ -421,23 +477,9 @@ def destroy(_: Context, host: list[str], yes: bool = False, inventory: str | Non
     _run("destroy", lambda site: playbook.run(site, yes=yes), host, inventory, json)
 
 
-def _word_after(verbs: set[str], switches: set[str]) -> bool:
-    """Whether the command line gives a verb, by one of its names, a word of its own that is no flag's value.
-
-    Invoke has positional arguments that are required and none that may be left out: `invoke drafter --host ct129` would
-    be told to give a PATH. So the argument is positional exactly when a word is there. switches: flags without a value.
-    """
-    words = iter(sys.argv[1:])
-    if not any(word in verbs for word in words):
-        return False
-    for word in words:
-        if word in {"--host", "-h"} or word.startswith("--host="):
-            return False  # what follows then is another verb
-        if not word.startswith("-"):
-            return True
-        if word not in switches and "=" not in word:
-            next(words, None)
-    return False
+def _has_path(*verbs: str, switches: set[str]) -> bool:
+    """Whether a word stands there: `invoke drafter --host ct129` would else be told to give a PATH."""
+    return words_after(set(verbs), switches, until=frozenset({"--host", "-h"})) > 0
 
 
 FILES = {
@@ -452,7 +494,7 @@ FILES = {
 @_verb(
     name="check",
     default=True,
-    positional=["path"] if _word_after({"drafter", "drafter.check"}, {"--json", "-j", "--sarif", "-s"}) else [],
+    positional=["path"] if _has_path("drafter", "drafter.check", switches={"--json", "-j", "--sarif", "-s"}) else [],
     iterable=["host"],
     help={
         **COMMON,
@@ -511,7 +553,7 @@ def drafter_check(
 
 @_verb(
     name="infer",
-    positional=["path"] if _word_after({"drafter.infer"}, {"--json", "-j"}) else [],
+    positional=["path"] if _has_path("drafter.infer", switches={"--json", "-j"}) else [],
     help={
         "path": "the drafter's folder, with its weights",
         "target": FILES["target"],
@@ -644,8 +686,9 @@ def _lab() -> Collection:
 
 
 namespace = Collection(
-    deploy, plan, bench, tune, acceptance, watch, history, rollback, status, releases, health, logs, destroy
+    deploy, plan, tune, acceptance, watch, history, rollback, status, releases, health, logs, destroy
 )
+namespace.add_collection(Collection("bench", bench, bench_compare, bench_import))
 namespace.add_collection(Collection("drafter", drafter_check, drafter_infer, drafter_search))
 namespace.add_collection(Collection("inventory", inventory_show, inventory_schema, inventory_check))
 namespace.add_collection(_lab(), name="lab")

@@ -19,8 +19,8 @@ from roles.acceptance.window import Window
 from roles.load.client import get
 from roles.load.compare import Comparison, compare
 from roles.load.engine_state import EngineState, engine_state
-from roles.load.foreign import read_foreign
 from roles.load.history import Run
+from roles.load.named import keep, named
 from roles.load.noise import requests_of
 from roles.load.prompts import PromptSet, load_prompts
 from roles.load.report import as_csv, report
@@ -177,7 +177,9 @@ def _write(site: Site, options: Options, outcomes: tuple[BenchOutcome, ...]) -> 
     before = outcomes[0].comparison.before if outcomes[0].comparison else None
     written = {}
     if options.save:
-        documents = [{**outcome.as_json(), "requests": _requests(outcome.run)} for outcome in outcomes]
+        documents = [
+            {"host": outcome.run.host, **outcome.as_json(), "requests": _requests(outcome.run)} for outcome in outcomes
+        ]
         written[options.save] = (
             as_csv(runs) if options.save.endswith(".csv") else json.dumps(documents, indent=2, default=str)
         )
@@ -240,6 +242,7 @@ def measure(site: Site, options: Options) -> BenchOutcome:
         **result.conditions(),
         "concurrency": concurrency,
         "reach": site.host.server.reach,
+        "tool": "specrail",
     }
     state = engine_state(result.counters_before, result.counters_after, result.gauges)
     doubtful = doubts(result, generation_tokens=window.generated, prefix_hit_rate=state.prefix_hit_rate)
@@ -272,21 +275,12 @@ def _prompts(wanted: str | None, default: int) -> PromptSet:
 
 
 def _earlier(site: Site, against: str) -> Run | None:
-    if against == "none":
+    if against == "none" or (against == "last" and site.history.last(site.name, "bench") is None):
         return None
-    if against == "last":
-        return site.history.last(site.name, "bench")
-    if against.endswith(".json"):
-        foreign = read_foreign(Path(against), site.name)
-        return site.history.add(foreign) or foreign
-    found = [run for run in site.history.list(site.name, "bench", limit=1000) if run.release == against]
-    if not found:
-        raise UsageError(
-            f"no bench of release {against} is in the history",
-            where=[site.name],
-            tries=["--against last", f"invoke releases --host {site.name}"],
-        )
-    return found[-1]
+    found = named(against, site.history, site.name)
+    if len(found) > 1:
+        raise UsageError(f"--against {against} holds {len(found)} results", tries=[f"--against '{against}#1'"])
+    return keep(found, site.history)[0][0]
 
 
 def _window(result: LoadResult) -> Window:

@@ -136,6 +136,7 @@ def conditions_of(manifest: Manifest, prompts: PromptSet, policy: Gate, gpu: Gpu
         gpu=name,
         driver=driver,
         max_tokens=policy.max_tokens,
+        method=str(drafter["method"]) if drafter.get("method") else "off",
     )
 
 

@@ -20,6 +20,7 @@ class Conditions:
     concurrency:    requests at a time
     gpu, driver:    as nvidia-smi names them
     max_tokens:     per prompt
+    method:         how tokens are drafted ("dflash", "mtp" ...), "off" without speculation
     """
 
     engine: str | None = None
@@ -33,6 +34,7 @@ class Conditions:
     gpu: str | None = None
     driver: str | None = None
     max_tokens: int | None = None
+    method: str | None = None
 
 
 @dataclass(frozen=True)
@@ -45,14 +47,28 @@ class Difference:
 
     @property
     def known(self) -> bool:
-        """Whether both values are known, so that they really differ."""
-        return self.before is not None and self.after is not None
+        """Whether it really differs: both values are known, and are not the same model by two names."""
+        return self.before is not None and self.after is not None and not self.named_alike
+
+    @property
+    def named_alike(self) -> bool:
+        """Whether it is a model that is a folder to one and a name to the other, with nothing that tells them apart."""
+        if self.name != "model" or self.before is None or self.after is None:
+            return False
+        (name, revision), (other, its) = (_model(str(value)) for value in (self.before, self.after))
+        return name == other and (revision == its or None in (revision, its))
 
     def __str__(self) -> str:
-        return f"{self.name}: {_short(self.before)} -> {_short(self.after)}"
+        return f"{self.name}: {short(self.before)} -> {short(self.after)}"
 
 
-def _short(value: object) -> str:
+def _model(value: str) -> tuple[str, str | None]:
+    """The last part of a path or a repository's name, and the revision after it."""
+    path, _, revision = value.partition("@")
+    return path.rstrip("/").rpartition("/")[2].casefold(), revision if revision not in {"", "unknown"} else None
+
+
+def short(value: object) -> str:
     """A value for people: of a digest its first 12 digits."""
     text = "unknown" if value is None else str(value)
     return text[:12] if _DIGEST.fullmatch(text) else text

@@ -6,23 +6,28 @@ from html import escape
 from itertools import pairwise
 from math import ceil, floor, log10
 
-COLOURS = ("#1f6feb", "#d9480f", "#2b8a3e", "#862e9c", "#b08800", "#0b7285", "#c2255c", "#495057")
-_DASHES = ("", "6 3", "2 3", "8 3 2 3", "", "6 3", "2 3", "8 3 2 3")
-_WIDTH, _HEIGHT = 560, 260
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 16, 40
+from roles.load.figures import figures
+
+COLOURS = ("#1f6feb", "#d9480f", "#2b8a3e", "#862e9c", "#b08800", "#0b7285", "#c2255c", "#6c757d")
+_DASHES = ("", "6 3", "2 3", "8 3 2 3", "12 3", "4 2", "1 3", "10 2 2 2")
+_WIDTH, _HEIGHT = 420, 240
+_LEFT, _RIGHT, _TOP, _BOTTOM = 50, 14, 26, 40
 _SMALLEST = 1e-9
+_MOST_DOTS = 40
 
 
 @dataclass(frozen=True)
 class Series:
-    """A named line: (x, y) from left to right."""
+    """A named line: (x, y) from left to right. look: which of the colours; words: for points that need some."""
 
     name: str
     points: Sequence[tuple[float, float]]
+    look: int = 0
+    words: Sequence[str] = ()
 
 
-def line_chart(title: str, series: Sequence[Series], *, x: str, y: str) -> str:
-    """Lines over a common axis that begins at 0. "" when there is nothing to draw."""
+def line_chart(title: str, series: Sequence[Series], *, x: str, y: str, dots: bool = True) -> str:
+    """Lines over a common axis; up it begins at 0. "" when there is nothing to draw. dots: mark the points."""
     points = [point for one in series for point in one.points]
     if not points:
         return ""
@@ -36,48 +41,67 @@ def line_chart(title: str, series: Sequence[Series], *, x: str, y: str) -> str:
         return across, _TOP + (1 - point[1] / top) * (_HEIGHT - _TOP - _BOTTOM)
 
     parts = [_axis(most_y)]
-    for number, one in enumerate(series):
+    for one in series:
         placed = [place(point) for point in one.points]
         path = " ".join(f"{across:.1f},{down:.1f}" for across, down in placed)
-        colour, dash = _style(number)
+        colour, dash = _style(one.look)
         parts.append(
             f'<polyline fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}" points="{path}"/>'
         )
-        if len(placed) <= 40:
+        if dots and len(placed) <= _MOST_DOTS:
             parts += [f'<circle cx="{across:.1f}" cy="{down:.1f}" r="3" fill="{colour}"/>' for across, down in placed]
-    marks = sorted({least_x, (least_x + most_x) / 2, most_x})
-    parts += [_text(place((mark, 0))[0], _HEIGHT - _BOTTOM + 16, f"{mark:g}", "middle") for mark in marks]
-    return _figure(title, parts, x, y, [one.name for one in series])
+        parts += [
+            _text(min(max(across, _LEFT + 10), _WIDTH - _RIGHT - 12), down - 7, word, "middle")
+            for (across, down), word in zip(placed, one.words, strict=False)
+        ]
+    parts += [
+        _text(place((mark, 0))[0], _HEIGHT - _BOTTOM + 19, f"{mark:g}", "middle") for mark in _marks(least_x, most_x)
+    ]
+    return _figure(title, parts, x, y, [(one.name, _line_key(one.look)) for one in series])
 
 
 def bar_chart(title: str, bars: Sequence[tuple[str, float]], *, y: str) -> str:
-    """One bar a name, with its number on it. "" when there is nothing to draw."""
+    """One bar a name, with its number on it and its place below. "" when there is nothing to draw."""
     if not bars or max(value for _, value in bars) < _SMALLEST:
         return ""
     highest = max(value for _, value in bars)
     top, width = _ticks(highest)[-1], (_WIDTH - _LEFT - _RIGHT) / len(bars)
     parts = [_axis(highest)]
-    for number, (_, value) in enumerate(bars):
+    for number, (name, value) in enumerate(bars):
         tall = value / top * (_HEIGHT - _TOP - _BOTTOM)
         left, down = _LEFT + (number + 0.15) * width, _HEIGHT - _BOTTOM - tall
         colour, _ = _style(number)
         parts.append(
             f'<rect x="{left:.1f}" y="{down:.1f}" width="{0.7 * width:.1f}" height="{tall:.1f}" fill="{colour}"/>'
         )
-        parts.append(_text(left + 0.35 * width, down - 4, _figures(value), "middle"))
-    return _figure(title, parts, "", y, [name for name, _ in bars])
+        parts.append(_text(left + 0.35 * width, down - 4, figures(value), "middle"))
+        parts.append(_text(left + 0.35 * width, _HEIGHT - _BOTTOM + 19, name.partition(":")[0][:12], "middle"))
+    return _figure(title, parts, "", y, [(name, _block_key(number)) for number, (name, _) in enumerate(bars)])
 
 
-def _figure(title: str, parts: Sequence[str], x: str, y: str, names: Sequence[str]) -> str:
-    legend = "".join(
-        f'<li><span class="key" style="background:{_style(number)[0]}"></span>{escape(name)}</li>'
-        for number, name in enumerate(names)
-    )
-    axes = _text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 6, x, "middle") + _text(4, 11, y, "start")
+def _figure(title: str, parts: Sequence[str], x: str, y: str, legend: Sequence[tuple[str, str]]) -> str:
+    names = "".join(f"<li>{key}{escape(name)}</li>" for name, key in legend)
+    axes = _text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 4, x, "middle") + _text(4, 13, y, "start")
     return (
         f"<figure><figcaption>{escape(title)}</figcaption>"
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">{"".join(parts)}{axes}</svg>'
-        f"<ul>{legend}</ul></figure>"
+        f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">'
+        f"{''.join(parts)}{axes}</svg><ul>{names}</ul></figure>"
+    )
+
+
+def _line_key(number: int) -> str:
+    """A piece of the line itself: in grey only the dashes tell lines apart."""
+    colour, dash = _style(number)
+    return (
+        '<svg class="key" viewBox="0 0 26 10" aria-hidden="true">'
+        f'<path d="M0 5H26" stroke="{colour}" stroke-width="3" stroke-dasharray="{dash}"/></svg>'
+    )
+
+
+def _block_key(number: int) -> str:
+    return (
+        '<svg class="key" viewBox="0 0 26 10" aria-hidden="true">'
+        f'<rect width="26" height="10" fill="{_style(number)[0]}"/></svg>'
     )
 
 
@@ -95,9 +119,21 @@ def _ticks(most: float) -> list[float]:
     """Round numbers from 0 to at least `most`."""
     if most < _SMALLEST:
         return [0.0, 1.0]
-    size = 10.0 ** floor(log10(most))
-    step = next(size * part for part in (0.25, 0.5, 1, 2.5, 5) if most / (size * part) <= 5)
-    return [step * number for number in range(ceil(1.02 * most / step) + 1)]
+    step = _step(most)
+    return [step * number for number in range(ceil(most / step - 1e-9) + 1)]
+
+
+def _marks(low: float, high: float) -> list[float]:
+    """Round numbers between two; the one where they are the same."""
+    if high - low < _SMALLEST:
+        return [low]
+    step = _step(high - low)
+    return [step * number for number in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+
+
+def _step(span: float) -> float:
+    size = 10.0 ** floor(log10(span))
+    return next(size * part for part in (0.2, 0.5, 1, 2, 5) if span / (size * part) <= 5)
 
 
 def _style(number: int) -> tuple[str, str]:
@@ -106,10 +142,6 @@ def _style(number: int) -> tuple[str, str]:
 
 def _text(across: float, down: float, text: str, anchor: str) -> str:
     return f'<text x="{across:.1f}" y="{down:.1f}" text-anchor="{anchor}">{escape(text)}</text>' if text else ""
-
-
-def _figures(value: float) -> str:
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
 def distribution(values: Sequence[float]) -> list[tuple[float, float]]:

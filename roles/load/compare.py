@@ -1,25 +1,50 @@
 """Two runs side by side: what changed, under which conditions, and whether that may be said at all."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from typing import Literal, NamedTuple
 
 from roles.conditions import PREVENTING, Difference, differences
 from roles.load.history import Run
 from roles.load.noise import RUN_TO_RUN, Change, judge
+from roles.load.values import number, row
+
+Verdict = Literal["yes", "with care", "no"]
+"""Whether two runs' numbers may be compared."""
 
 _ALIKE = 2.0  # design effect: rounds of one prompt are alike
+_OTHER_LENGTH = 0.1
+_HARDWARE = frozenset({"gpu", "driver", "tensor_parallel"})
 
-_TIMED = (
-    # metric, path in the summary, unit, more is better
-    ("all streams", ("total_tok_s",), "tok/s", True),
-    ("one stream", ("stream_tok_s",), "tok/s", True),
-    ("after the first token", ("decode_tok_s",), "tok/s", True),
-    ("TTFT p50", ("ttft_s", "p50"), "s", False),
-    ("TTFT p99", ("ttft_s", "p99"), "s", False),
-    ("TPOT mean", ("tpot_s", "mean"), "s", False),
-    ("TPOT p99", ("tpot_s", "p99"), "s", False),
-    ("end to end p50", ("e2e_s", "p50"), "s", False),
+
+class Metric(NamedTuple):
+    """A number that runs are compared by; path is where a summary has it, () for those of acceptance."""
+
+    name: str
+    unit: str
+    path: tuple[str, ...] = ()
+    more_is_better: bool = True
+
+    def of(self, run: Run) -> float | None:
+        """The run's value."""
+        if self.path:
+            return number(run.summary, *self.path)
+        return acceptance_rate(run) if self.name == RATE else acceptance_length(run)
+
+
+LENGTH, RATE = "acceptance length", "draft acceptance rate"
+METRICS = (
+    Metric("all streams", "tok/s", ("total_tok_s",)),
+    Metric("one stream", "tok/s", ("stream_tok_s",)),
+    Metric("after the first token", "tok/s", ("decode_tok_s",)),
+    Metric("TTFT p50", "s", ("ttft_s", "p50"), more_is_better=False),
+    Metric("TTFT p99", "s", ("ttft_s", "p99"), more_is_better=False),
+    Metric("TPOT mean", "s", ("tpot_s", "mean"), more_is_better=False),
+    Metric("TPOT p99", "s", ("tpot_s", "p99"), more_is_better=False),
+    Metric("end to end p50", "s", ("e2e_s", "p50"), more_is_better=False),
+    Metric(LENGTH, "tokens/round"),
+    Metric(RATE, ""),
 )
 
 
@@ -49,15 +74,29 @@ class Comparison:
     """What changed between two runs.
 
     refusals:  why their numbers must not be compared; then no row has a change
+    cares:     what a reader of the changes must know: other machines or clients, work that may not be the same
     positions: acceptance of the positions that both runs have: (before, after), 0-1 of all rounds
     """
 
     before: Run
     after: Run
     refusals: tuple[str, ...]
+    cares: tuple[str, ...]
     differences: tuple[Difference, ...]
     rows: tuple[Row, ...]
     positions: tuple[tuple[float, float], ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the numbers may be compared."""
+        return "no" if self.refusals else "with care" if self.cares else "yes"
+
+    @property
+    def words(self) -> str:
+        """The verdict with its reasons, in one line."""
+        if self.refusals:
+            return f"not comparable: {'; '.join(self.refusals)}"
+        return f"comparable with care: {'; '.join(self.cares)}" if self.cares else "comparable"
 
     def as_json(self) -> dict[str, object]:
         """The same facts for programs."""
@@ -66,6 +105,7 @@ class Comparison:
             "after": {"id": self.after.id, "release": self.after.release, "at": self.after.at.isoformat()},
             "comparable": not self.refusals,
             "refusals": list(self.refusals),
+            "cares": list(self.cares),
             "differences": [asdict(difference) for difference in self.differences],
             "rows": [asdict(row) for row in self.rows],
             "positions": [{"before": before, "after": after} for before, after in self.positions],
@@ -80,58 +120,67 @@ def compare(before: Run, after: Run) -> Comparison:
         *(f"other work: {difference}" for difference in other_work),
         *(f"the run {which}: {doubt}" for which, run in (("before", before), ("now", after)) for doubt in _spoilt(run)),
     )
-    why_not = refusals[0] if refusals else None
-    rows = [
-        _judged(
-            _row(
-                metric,
-                unit,
-                _at(before.summary, path),
-                _at(after.summary, path),
-                why_not,
-                more_is_better=more_is_better,
-            ),
-            lambda metric, change: judge(metric, change, _requests(before), _requests(after)),
-        )
-        for metric, path, unit, more_is_better in _TIMED
-    ]
-    k, k_now = _at(before.counts, ("k",)), _at(after.counts, ("k",))
-    if k is None or k != k_now:
-        why_not = why_not or f"not comparable at another k ({_said(k)} -> {_said(k_now)})"
-    rows += [
-        _judged(
-            _row(metric, unit, of(before), of(after), why_not, more_is_better=True),
-            lambda _, change: _acceptance_change(before, after, change),
-        )
-        for metric, unit, of in (
-            ("acceptance length", "tokens/round", _acceptance_length),
-            ("draft acceptance rate", "", _acceptance_rate),
-        )
-    ]
+    longer = _longer(before, after)
+    k, k_now = drafted_a_round(before), drafted_a_round(after)
+    other_k = None if k is not None and k == k_now else f"not comparable at another k ({_said(k)} -> {_said(k_now)})"
+    rows = []
+    for metric in METRICS:
+        own = longer if metric.path[:1] == ("e2e_s",) else None if metric.path else other_k
+        rows.append(_judged(_row(metric, before, after, refusals[0] if refusals else own), metric, before, after))
     known = tuple(row for row in rows if row.before is not None or row.after is not None)
-    positions = tuple(zip(_positions(before), _positions(after), strict=False))
-    return Comparison(before, after, refusals, differing, known, positions)
+    positions = tuple(zip(per_position_rates(before), per_position_rates(after), strict=False))
+    return Comparison(before, after, refusals, tuple(_cares(differing, longer)), differing, known, positions)
+
+
+def _cares(differing: tuple[Difference, ...], longer: str | None) -> Iterator[str]:
+    unknown = [one.name for one in differing if one.name in PREVENTING and None in (one.before, one.after)]
+    if unknown:
+        yield f"not known to be the same on both sides: {', '.join(unknown)}"
+    for one in differing:
+        if one.named_alike:
+            yield f"taken for the same model: {one.before} and {one.after}"
+        elif one.known and one.name in _HARDWARE:
+            yield f"other hardware: {one}"
+        elif one.known and one.name == "tool":
+            yield f"measured by another client: {one}; waits hold each client's own delay"
+    if longer:
+        yield longer
+
+
+def _longer(before: Run, after: Run) -> str | None:
+    """Whether answers are of another length: then whole answers do not compare, whatever max_tokens was."""
+    old, new = (_mean_tokens(run) for run in (before, after))
+    if not old or not new or abs(new / old - 1) <= _OTHER_LENGTH:
+        return None
+    return f"answers of another length: {old:.0f} -> {new:.0f} tokens on average"
+
+
+def _mean_tokens(run: Run) -> float | None:
+    tokens, answers = number(run.summary, "output_tokens"), number(run.summary, "requests_ok")
+    return tokens / answers if tokens and answers else None
 
 
 def _spoilt(run: Run) -> list[str]:
     return [str(doubt.get("message")) for doubt in run.doubts if doubt.get("spoils")]
 
 
-def _row(
-    metric: str, unit: str, before: float | None, after: float | None, why_not: str | None, *, more_is_better: bool
-) -> Row:
-    if before is None or after is None:
-        return Row(metric, unit, before, after, None, None)
-    if why_not is not None or before == 0:
-        return Row(metric, unit, before, after, None, None, why_not)
-    better = None if after == before else (after > before) is more_is_better
-    return Row(metric, unit, before, after, after / before - 1, better)
+def _row(metric: Metric, before: Run, after: Run, why_not: str | None) -> Row:
+    old, new = metric.of(before), metric.of(after)
+    if old is None or new is None:
+        return Row(metric.name, metric.unit, old, new, None, None)
+    if why_not is not None or old == 0:
+        return Row(metric.name, metric.unit, old, new, None, None, why_not)
+    better = None if new == old else (new > old) is metric.more_is_better
+    return Row(metric.name, metric.unit, old, new, new / old - 1, better)
 
 
-def _judged(row: Row, judgement: Callable[[str, float], Change]) -> Row:
+def _judged(row: Row, metric: Metric, before: Run, after: Run) -> Row:
     if row.change is None:
         return row
-    found = judgement(row.metric, row.change)
+    if metric.path:
+        found = judge(metric.name, row.change, _requests(before), _requests(after))
+    else:
+        found = _acceptance_change(before, after, row.change)
     better = None if found.same else row.better
     return replace(row, same=found.same, better=better, low=found.low, high=found.high)
 
@@ -151,48 +200,43 @@ def _acceptance_change(before: Run, after: Run, change: float) -> Change:
 
 def _relative_error(run: Run) -> float | None:
     """Standard error of the acceptance length over itself. Acceptance nests: Var = sum (2i+1) P_i - (sum P_i)^2."""
-    rates, rounds, length = _positions(run), _at(run.counts, ("rounds",)), _acceptance_length(run)
+    rates, rounds, length = per_position_rates(run), number(run.counts, "rounds"), acceptance_length(run)
     if not rates or not rounds or length is None:
         return None
     variance = sum((2 * i + 1) * rate for i, rate in enumerate(rates)) - sum(rates) ** 2
     return math.sqrt(_ALIKE * max(0.0, variance) / rounds) / length
 
 
-def _acceptance_length(run: Run) -> float | None:
-    """Mean tokens a round, bonus included."""
+def acceptance_length(run: Run) -> float | None:
+    """Mean tokens a round, bonus included: from counts, or what the tool read off the server."""
     extra = _ratio(run, "accepted", "rounds")
-    return None if extra is None else 1 + extra
+    return number(run.summary, "acceptance_length") if extra is None else 1 + extra
 
 
-def _acceptance_rate(run: Run) -> float | None:
+def drafted_a_round(run: Run) -> float | None:
+    """How many tokens are drafted a round (k), as counted or else as configured."""
+    counted = number(run.counts, "k")
+    return number(run.conditions, "k") if counted is None and run.counts is None else counted
+
+
+def acceptance_rate(run: Run) -> float | None:
+    """Accepted of drafted tokens, 0-1: only comparable at equal k. Without counts it follows from length and k."""
+    length, k = acceptance_length(run), drafted_a_round(run)
+    if run.counts is None and length is not None and k:
+        return (length - 1) / k
     return _ratio(run, "accepted", "drafted")
 
 
 def _ratio(run: Run, part: str, whole: str) -> float | None:
-    count, of = _at(run.counts, (part,)), _at(run.counts, (whole,))
+    count, of = number(run.counts, part), number(run.counts, whole)
     return None if count is None or not of else count / of
 
 
-def _positions(run: Run) -> list[float]:
+def per_position_rates(run: Run) -> list[float]:
     """Share of all rounds in which position i was accepted."""
-    counts = (run.counts or {}).get("per_position")
-    rounds = _at(run.counts, ("rounds",))
-    if not rounds or not isinstance(counts, list | tuple):
-        return []
-    return [count / rounds for count in map(_number, counts) if count is not None]
-
-
-def _at(values: object, path: tuple[str, ...]) -> float | None:
-    for key in path:
-        values = values.get(key) if isinstance(values, Mapping) else None
-    return _number(values)
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    # Outside of this a number is no measurement, and arithmetic with it leaves the floats.
-    return float(value) if value == 0 or 1e-12 < abs(value) < 1e15 else None
+    rounds = number(run.counts, "rounds")
+    counts = map(number, row(run.counts, "per_position")) if rounds else ()
+    return [count / rounds for count in counts if count is not None and rounds]
 
 
 def _said(value: float | None) -> str:

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from roles.load.compare import Comparison, Row
+from roles.load.figures import figures
+from roles.load.screen import change_words, columns, indented, line
 from roles.load.summary import Spread, Summary
 from roles.load.warnings import Doubt
 
 _SHOWN_POSITIONS = 16
-_INDENT = 2
 
 
 def bench_table(
@@ -37,8 +37,8 @@ def bench_table(
     """
     parts: list[RenderableType] = [Text(title, style="bold")]
     if subtitle:
-        parts.append(_line(subtitle))
-    parts += [_line(_requests(summary)), Text(), _speeds(summary)]
+        parts.append(line(subtitle))
+    parts += [line(_requests(summary)), Text(), _speeds(summary)]
     if any((summary.ttft_s, summary.tpot_s, summary.itl_s, summary.e2e_s)):
         parts += [Text(), _latencies(summary)]
     if acceptance_length is not None:
@@ -48,14 +48,14 @@ def bench_table(
         parts += [Text(), _labelled(("engine", engine))]
     if advice or doubts:
         parts.append(Text())
-    parts += [_line(text, "advice", "green") for text in advice]
-    parts += [_line(doubt.message, *(("doubt", "red") if doubt.spoils else ("note", "yellow"))) for doubt in doubts]
+    parts += [line(text, "advice", "green") for text in advice]
+    parts += [line(doubt.message, *(("doubt", "red") if doubt.spoils else ("note", "yellow"))) for doubt in doubts]
     return Group(*parts)
 
 
 def sweep_table(rows: Sequence[tuple[int, Summary, float | None]], *, title: str) -> RenderableType:
     """One line a concurrency; rows: streams, what was measured, acceptance length."""
-    table = _columns("streams", "all tok/s", "one tok/s", "TTFT p50 ms", "TPOT mean ms", "length")
+    table = columns("streams", "all tok/s", "one tok/s", "TTFT p50 ms", "TPOT mean ms", "length")
     for streams, summary, length in rows:
         numbers = (
             summary.total_tok_s,
@@ -64,8 +64,8 @@ def sweep_table(rows: Sequence[tuple[int, Summary, float | None]], *, title: str
             1e3 * summary.tpot_s.mean if summary.tpot_s else None,
             length,
         )
-        table.add_row(str(streams), *("-" if number is None else _figures(number) for number in numbers))
-    return Group(Text(title, style="bold"), Text(), _indented(table))
+        table.add_row(str(streams), *(figures(number) for number in numbers))
+    return Group(Text(title, style="bold"), Text(), indented(table))
 
 
 def changes_table(comparison: Comparison) -> RenderableType:
@@ -74,19 +74,19 @@ def changes_table(comparison: Comparison) -> RenderableType:
     parts: list[RenderableType] = [
         Text(f"against {before.release}, {before.kind} of {before.at:%Y-%m-%d %H:%M %Z}", style="bold")
     ]
-    parts += [_line(refusal, "not comparable", "red") for refusal in comparison.refusals]
-    parts += [_line(str(difference), "differs", "yellow") for difference in comparison.differences]
-    table = _columns("", "before", "now", "change")
+    parts += [line(refusal, "not comparable", "red") for refusal in comparison.refusals]
+    parts += [line(str(difference), "differs", "yellow") for difference in comparison.differences]
+    table = columns("", "before", "now", "change")
     for row in comparison.rows:
         table.add_row(*_change(row))
-    parts += [Text(), _indented(table)]
+    parts += [Text(), indented(table)]
     if comparison.positions:
         old, new = zip(*comparison.positions, strict=True)
         parts += [Text(), _labelled(("per position before", _rates(old)), ("             now", _rates(new)))]
     for reason in dict.fromkeys(row.why_not for row in comparison.rows):
         if reason is not None and reason not in comparison.refusals:
             concerned = ", ".join(row.metric for row in comparison.rows if row.why_not == reason)
-            parts.append(_line(f"{concerned}: {reason}", "note", "yellow"))
+            parts.append(line(f"{concerned}: {reason}", "note", "yellow"))
     return Group(*parts)
 
 
@@ -99,14 +99,14 @@ def _requests(summary: Summary) -> str:
 
 
 def _speeds(summary: Summary) -> RenderableType:
-    table = _columns("tok/s", "all streams", "one stream", "after the first token")
+    table = columns("tok/s", "all streams", "one stream", "after the first token")
     speeds = (summary.total_tok_s, summary.stream_tok_s, summary.decode_tok_s)
     table.add_row("", *("-" if speed is None else f"{speed:.1f}" for speed in speeds))
-    return _indented(table)
+    return indented(table)
 
 
 def _latencies(summary: Summary) -> RenderableType:
-    table = _columns("", "mean", "p50", "p90", "p99")
+    table = columns("", "mean", "p50", "p90", "p99")
     for name, spread, factor in (
         ("TTFT ms", summary.ttft_s, 1e3),
         ("TPOT ms", summary.tpot_s, 1e3),
@@ -115,11 +115,11 @@ def _latencies(summary: Summary) -> RenderableType:
     ):
         if spread is not None:
             table.add_row(name, *_spread(spread, factor))
-    return _indented(table)
+    return indented(table)
 
 
 def _spread(spread: Spread, factor: float) -> list[str]:
-    return [_figures(value * factor) for value in (spread.mean, spread.p50, spread.p90, spread.p99)]
+    return [figures(value, factor) for value in (spread.mean, spread.p50, spread.p90, spread.p99)]
 
 
 def _acceptance(length: float, rate: float | None, rounds: int | None, k: int | None) -> str:
@@ -134,21 +134,8 @@ def _acceptance(length: float, rate: float | None, rounds: int | None, k: int | 
 
 def _change(row: Row) -> tuple[str | Text, ...]:
     ms = row.unit == "s"
-    numbers = ["-" if value is None else _figures(value * (1e3 if ms else 1)) for value in (row.before, row.after)]
-    change = Text("-")
-    if row.change is not None:
-        word, style = ("about the same ", "dim") if row.same else ("", "")
-        if row.better is not None:
-            word, style = ("better ", "green") if row.better else ("worse ", "red")
-        change = Text.assemble((word, style), f"{100 * row.change:+.1f} %")
-        if row.low is not None and row.high is not None:
-            change.append(f" ({100 * row.low:+.1f} to {100 * row.high:+.1f})", style="dim")
-    return (f"{row.metric} {'ms' if ms else row.unit}".rstrip(), *numbers, change)
-
-
-def _figures(value: float) -> str:
-    """Three significant figures, without an exponent."""
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    numbers = [figures(value, 1e3 if ms else 1) for value in (row.before, row.after)]
+    return (f"{row.metric} {'ms' if ms else row.unit}".rstrip(), *numbers, change_words(row))
 
 
 def _rates(rates: Sequence[float]) -> str:
@@ -156,24 +143,9 @@ def _rates(rates: Sequence[float]) -> str:
     return f"{shown} ..." if len(rates) > _SHOWN_POSITIONS else shown
 
 
-def _columns(*names: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for index, name in enumerate(names):
-        table.add_column(name, justify="right" if index else "left", no_wrap=True)
-    return table
-
-
 def _labelled(*lines: tuple[str, str]) -> RenderableType:
     grid = Table.grid(padding=(0, 2, 0, 0))
     for label, text in lines:
         if text:
             grid.add_row(Text(label, no_wrap=True), Text(text))
-    return _indented(grid)
-
-
-def _line(text: str, word: str | None = None, style: str = "") -> RenderableType:
-    return _indented(Text.assemble((f"{word}: ", style), text) if word else Text(text))
-
-
-def _indented(what: RenderableType) -> RenderableType:
-    return Padding(what, (0, 0, 0, _INDENT), expand=False)
+    return indented(grid)

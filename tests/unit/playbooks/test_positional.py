@@ -31,4 +31,4 @@ SWITCHES = {"--json", "-j", "--sarif", "-s"}
 )
 def test_word_that_is_no_flags_value_is_the_path(line: str, there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["invoke", *shlex.split(line)])
-    assert tasks._word_after({"drafter", "drafter.check"}, SWITCHES) is there
+    assert tasks._has_path("drafter", "drafter.check", switches=SWITCHES) is there

@@ -1,0 +1,96 @@
+"""Which charts a set of runs asks for."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from roles.load.charts import Series, bar_chart, distribution, line_chart
+from roles.load.compare import per_position_rates
+from roles.load.history import Run
+from roles.load.side_by_side import SideBySide
+from roles.load.values import number, row
+
+
+@dataclass(frozen=True)
+class Load:
+    """A run at one load: what one stream and all streams got."""
+
+    streams: float
+    total_tok_s: float
+    tpot_s: float | None
+
+
+def charts_of(found: SideBySide) -> list[str]:
+    """Charts as SVG; those without anything to draw are left out."""
+    named = list(zip(found.names, found.runs, strict=True))
+    speeds = [(name, value) for name, run in named if (value := number(run.summary, "total_tok_s"))]
+    positions = [
+        Series(name, list(enumerate(rates)), look)
+        for look, (name, run) in enumerate(named)
+        if (rates := per_position_rates(run))
+    ]
+    swept = sweeps(found)
+    drawn = (
+        bar_chart("Output of all streams", speeds, y="tok/s"),
+        line_chart("Output over the number of streams", _over_streams(swept), x="streams", y="tok/s"),
+        line_chart("Output over what each token takes", _over_latency(swept), x="TPOT, ms", y="tok/s"),
+        line_chart("Accepted, by position", positions, x="position", y="share of rounds"),
+        _spread_of(named, "Time to first token", lambda request: number(request, "ttft_s"), 1e3, "ms"),
+        _spread_of(named, "Time of an output token", _tpot, 1e3, "ms"),
+        _spread_of(named, "End to end", lambda request: number(request, "latency_s"), 1, "s"),
+    )
+    return [chart for chart in drawn if chart]
+
+
+def sweeps(found: SideBySide) -> dict[str, list[Load]]:
+    """Runs of three or more loads that are alike in everything else, by name, each with rising streams."""
+    loads: dict[str, list[Load]] = {}
+    for name, run in zip(found.names, found.runs, strict=True):
+        streams, total = number(run.conditions, "concurrency"), number(run.summary, "total_tok_s")
+        if streams and total:
+            load = Load(streams, total, number(run.summary, "tpot_s", "mean"))
+            loads.setdefault(_apart_from_load(name, run), []).append(load)
+    found_loads = {name: sorted(points, key=lambda one: one.streams) for name, points in loads.items()}
+    return {name: points for name, points in found_loads.items() if len({one.streams for one in points}) > 2}
+
+
+def _apart_from_load(name: str, run: Run) -> str:
+    return f"{' '.join(part for part in name.split()[1:] if not part.startswith('c='))} {run.release}".strip()
+
+
+def _over_streams(swept: Mapping[str, Sequence[Load]]) -> list[Series]:
+    return [
+        Series(name, [(one.streams, one.total_tok_s) for one in loads], look)
+        for look, (name, loads) in enumerate(swept.items())
+    ]
+
+
+def _over_latency(swept: Mapping[str, Sequence[Load]]) -> list[Series]:
+    return [
+        Series(
+            name,
+            [(1e3 * one.tpot_s, one.total_tok_s) for one in loads if one.tpot_s is not None],
+            look,
+            [f"c={one.streams:g}" for one in loads if one.tpot_s is not None],
+        )
+        for look, (name, loads) in enumerate(swept.items())
+    ]
+
+
+def _spread_of(
+    named: Sequence[tuple[str, Run]],
+    title: str,
+    value_of: Callable[[object], float | None],
+    factor: float,
+    unit: str,
+) -> str:
+    series = []
+    for look, (name, run) in enumerate(named):
+        known = [factor * value for request in row(run.summary, "requests") if (value := value_of(request)) is not None]
+        if known:
+            series.append(Series(name, distribution(known), look))
+    return line_chart(title, series, x=unit, y="share of requests", dots=False)
+
+
+def _tpot(request: object) -> float | None:
+    ttft_s, latency_s, tokens = (number(request, name) for name in ("ttft_s", "latency_s", "tokens"))
+    return (latency_s - ttft_s) / (tokens - 1) if ttft_s is not None and latency_s and tokens and tokens > 1 else None
