@@ -8,12 +8,14 @@ from roles.load.compare import METRICS, Comparison, Row, compare
 from roles.load.engines import Measure, apart, engine_of, measures, untold
 from roles.load.figures import figures
 from roles.load.history import Run
-from roles.load.values import at, number
+from roles.load.values import number
 
-_LOAD = frozenset({"concurrency", "rate"})
+_LOAD = frozenset({"concurrency", "load", "rate", "burstiness"})
+_DEEPEST = 3
 _BESIDE: Mapping[tuple[str, ...], tuple[str, float]] = {
     ("engine", "kv_usage"): ("KV cache full, %", 100),
-    ("engine", "kv_usage_max"): ("KV cache full at most, %", 100),
+    ("engine", "kv_usage", "mean"): ("KV cache full on average, %", 100),
+    ("engine", "kv_usage", "peak"): ("KV cache full at most, %", 100),
     ("engine", "prefix_hit_rate"): ("prefix cache hits, %", 100),
     ("engine", "queue_s"): ("queued, ms", 1e3),
     ("engine", "prefill_s"): ("prefill, ms", 1e3),
@@ -165,16 +167,29 @@ def _numbers(runs: Sequence[Run], against: Sequence[Against]) -> Iterator[Number
 
 def _beside(runs: Sequence[Run]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Goodput and what the engine did, whatever of it a run has."""
-    inner = [("engine", str(name)) for run in runs for name in _mapping(at(run.summary, "engine"))]
-    outer = [(str(name),) for run in runs for name in (run.summary or {}) if "goodput" in str(name)]
-    deeper = [(*path, str(name)) for path in outer for run in runs for name in _mapping(at(run.summary, *path))]
+    paths = [
+        path
+        for run in runs
+        for name, value in (run.summary or {}).items()
+        if "goodput" in str(name) or name == "engine"
+        for path in _numbers_in(value, (str(name),))
+    ]
     found = []
-    for path in dict.fromkeys([*outer, *deeper, *inner]):
+    for path in dict.fromkeys(paths):
         name, factor = _BESIDE.get(path) or _said(path)
         cells = tuple(_counted(number(run.summary, *path), factor) for run in runs)
         if any(cell != "-" for cell in cells):
             found.append((name, cells))
     return tuple(found)
+
+
+def _numbers_in(value: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The ways to the numbers of a value, at most two keys deep."""
+    if isinstance(value, Mapping) and len(path) < _DEEPEST:
+        for name, inner in value.items():
+            yield from _numbers_in(inner, (*path, str(name)))
+    elif number(value) is not None:
+        yield path
 
 
 def _counted(value: float | None, factor: float) -> str:
@@ -221,10 +236,6 @@ def _name(place: int, run: Run) -> str:
     drafting = "off" if method == "off" else " ".join(str(part) for part in (method, f"k={k}" if k else None) if part)
     parts = (engine_of(run) or "", drafting, f"c={streams}" if streams else "")
     return " ".join([f"{place}:", *(part for part in parts if part)])
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def word(value: object) -> str:

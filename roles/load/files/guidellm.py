@@ -31,7 +31,8 @@ def runs(document: Mapping[str, object], source: Source) -> Iterator[Run]:
                 "prompts": _prompts(requests, _sum(benchmark, "prompt_token_count")),
                 "max_tokens": _most_tokens(document),
                 "concurrency": _streams(strategy),
-                "rate": number(strategy, "rate"),
+                "rate": (rate := number(strategy, "rate")),
+                "load": "closed loop" if rate is None else "open loop",
             }
         )
         began, ended = number(benchmark, "start_time"), number(benchmark, "end_time")

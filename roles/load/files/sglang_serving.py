@@ -29,7 +29,8 @@ def runs(document: Mapping[str, object], source: Source) -> Iterator[Run]:
                 "prompts": f"{document.get('dataset_name')}: {completed} prompts, "
                 f"{whole(document, 'total_input_tokens')} tokens",
                 "concurrency": whole(document, "max_concurrency"),
-                "rate": number(document, "request_rate"),
+                "rate": (rate := number(document, "request_rate")),
+                "load": "closed loop" if rate is None else "open loop",
                 "max_tokens": _most_tokens(document),
             }
         ),

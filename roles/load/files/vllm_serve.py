@@ -33,7 +33,9 @@ def runs(document: Mapping[str, object], source: Source) -> Iterator[Run]:
             "k": counts["k"] if counts else None,
             "prompts": f"{prompts} prompts, {prompt_tokens} tokens",
             "concurrency": whole(document, "max_concurrency"),
-            "rate": number(document, "request_rate"),
+            "rate": (rate := number(document, "request_rate")),
+            "load": "closed loop" if rate is None else "open loop",
+            "burstiness": None if rate is None else number(document, "burstiness"),
         }
     )
     summary = known(
