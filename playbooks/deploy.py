@@ -67,6 +67,8 @@ class PlanOutcome:
 def run(site: Site, options: Options) -> DeployOutcome | PlanOutcome:
     """Look, plan, and carry out."""
     site.change(_changes(options))
+    if options.drafter_config is not None:
+        site.drafter_flags = ("--drafter-config", options.drafter_config)
     site.talk.headline(f"{site.verb} {site.name} (container {site.host.container.ctid} on {site.node_name})")
     with site.talk.work("preflight", "look at the node, the container and the host") as work:
         outside = container.look(site, adopt=options.adopt)

@@ -30,6 +30,7 @@ class Site:
     """A host, its node, and how to talk to both and about both. Leaving it hangs up.
 
     if_interrupted says what a Ctrl-C at this moment leaves behind; playbooks keep it true.
+    drafter_flags are what a look at the same drafter's config must be told, because the inventory does not say it.
     """
 
     def __init__(self, resolved: ResolvedHost, *, verb: str, checkout: Path, talk_to: Console) -> None:
@@ -40,6 +41,7 @@ class Site:
         self.redactor = Redactor()
         self.talk = Talk(talk_to, self.redactor)
         self.if_interrupted = "nothing was changed"
+        self.drafter_flags: tuple[str, ...] = ()
 
     def __enter__(self) -> "Site":
         return self

@@ -104,6 +104,7 @@ def measure(
                 release=manifest.id,
                 host=site.name,
                 method=str((manifest.drafter or {}).get("method") or "dflash"),
+                flags=site.drafter_flags,
             )
         except (ServerError, UnreachableError) as error:
             raise explained(site, started, "the server failed while it was measured", error) from error

@@ -38,7 +38,7 @@ class Diagnosis:
 
 _FIELDS = {
     "several-fields-wrong": (
-        "several drafter fields are wrong at once (mask token, layer ids, layer types)",
+        "several drafter fields are wrong at once: mask token, layer ids, layer types",
         "0.13-0.20 then nothing",
     ),
     "mask-token-is-used": (
@@ -50,7 +50,7 @@ _FIELDS = {
         "position 0 halves, then 0.11 0.03",
     ),
     "sliding-layers-as-full": (
-        "sliding-window layers run as full attention: wrong layer_types, or an engine that ignores it (0.20-0.24)",
+        "sliding-window layers run as full attention: wrong layer_types, or an engine that ignores it, as 0.20-0.24 do",
         "everything halves from position 0: 0.37 0.14 0.07 0.03",
     ),
 }
@@ -63,12 +63,16 @@ def diagnose(
     host: str,
     method: str = "dflash",
     differing: Sequence[Difference] = (),
+    flags: Sequence[str] = (),
+    reverts: bool = False,
 ) -> Diagnosis:
     """What the pooled window of a release looks like. Pure.
 
     host:      as the inventory names it, for the commands
     method:    of speculation; the shapes were measured with DFlash and are offered for it only
     differing: conditions that differ from the baseline's
+    flags:     what else the drafter's check must be given to look at the config that ran
+    reverts:   a release that fails does not stay, so that going back is no advice
     """
     rate, length = window.acceptance_rate, window.acceptance_length
     if rate is None or length is None:
@@ -77,12 +81,13 @@ def diagnose(
         return Diagnosis((_loop(rate, host),))
     drop = _drop(window, baseline)
     suspect = length < _GOOD_LENGTH if drop is None else drop > _REAL_DROP
-    cut_off = _zero_tail(window, baseline, host)
+    check = command("invoke", "drafter", "--host", host, *flags)
+    cut_off = _zero_tail(window, baseline, check)
     if not suspect and cut_off is None:
         return Diagnosis()
     if window.rounds < _ENOUGH_ROUNDS:
         return Diagnosis((), (f"{window.rounds} rounds are too few to say what causes it",))
-    causes = list(_causes(window, baseline, drop, host, method, differing))
+    causes = list(_causes(window, baseline, drop, _Commands(host, check, reverts), method, differing))
     if cut_off is not None:
         causes.append(cut_off)
     unknown = [] if causes else ["the curve is like none of the faults that were measured"]
@@ -94,11 +99,25 @@ def diagnose(
     return Diagnosis(tuple(causes), tuple(unknown))
 
 
+@dataclass(frozen=True)
+class _Commands:
+    """What to do next. check looks at the drafter's config."""
+
+    host: str
+    check: str
+    reverts: bool
+
+    def old_engine(self, engine: object) -> str:
+        if self.reverts:
+            return f"{command('invoke', 'inventory.show', '--host', self.host)}      (engine.source: back to {engine})"
+        return command("invoke", "rollback", "--host", self.host)
+
+
 def _causes(
     window: Window,
     baseline: Window | None,
     drop: float | None,
-    host: str,
+    commands: _Commands,
     method: str,
     differing: Sequence[Difference],
 ) -> Iterator[Cause]:
@@ -107,11 +126,11 @@ def _causes(
         engine = changed["engine"]
         yield Cause(
             "engine-changed",
-            f"the engine changed ({engine.before} -> {engine.after}) and the drafter did not",
+            f"the engine changed from {engine.before} to {engine.after}, and the drafter did not",
             "an upgrade can change a default of sampling or a kernel: 0.27.1 -> 0.28.0 took 3.19 to 2.66 elsewhere",
-            command("invoke", "rollback", "--host", host),
+            commands.old_engine(engine.before),
         )
-    check = command("invoke", "plan", "--host", host)
+    check = commands.check
     if window.accepted == 0 and method == "dflash":
         yield Cause(
             "nothing-accepted",
@@ -137,7 +156,7 @@ def _causes(
     shapes = most_like(window, baseline)
     for shape in shapes:
         yield _shape(shape, shapes[0], check)
-    if not shapes and baseline is not None and (cause := _scaled(window, baseline, host)):
+    if not shapes and baseline is not None and (cause := _scaled(window, baseline, commands.host)):
         yield cause
 
 
@@ -158,7 +177,7 @@ def _loop(rate: float, host: str) -> Cause:
     )
 
 
-def _zero_tail(window: Window, baseline: Window | None, host: str) -> Cause | None:
+def _zero_tail(window: Window, baseline: Window | None, check: str) -> Cause | None:
     """A curve that is fair and then exactly zero, where 100 rounds would show a tail of a few percent."""
     counts = window.per_position
     if window.rounds < 100 or len(counts) < 4 or counts[-1]:
@@ -172,7 +191,7 @@ def _zero_tail(window: Window, baseline: Window | None, host: str) -> Cause | No
         "tail-cut-off",
         "sliding-window layers run as full attention beyond their window, or the engine cuts drafts short",
         f"position {last} is accepted in {100 * counts[last] / window.rounds:.0f} % of the rounds, the next one never",
-        command("invoke", "plan", "--host", host),
+        check,
     )
 
 

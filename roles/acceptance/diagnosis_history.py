@@ -35,7 +35,7 @@ def _step(change: Change, host: str) -> Cause:
     if old is not None and new is not None and differ(old, new):
         return Cause(
             "engine-changed",
-            f"the engine changed (vLLM {old} -> {new})",
+            f"the engine changed from vLLM {old} to {new}",
             f"{size}: exactly where another version begins to write the log",
             command("invoke", "rollback", "--host", host),
         )
@@ -70,7 +70,7 @@ def _good_and_dead(seen: Sequence[Seen], host: str) -> Cause | None:
         "good-and-dead-windows",
         "some requests get no usable drafts: longer than the drafter's max_position_embeddings or window",
         f"{dead} of {len(kinds)} windows accept next to nothing, in turn with good ones",
-        command("invoke", "plan", "--host", host),
+        command("invoke", "drafter", "--host", host),
     )
 
 

@@ -85,6 +85,7 @@ def run_gate(
     release: str,
     host: str,
     method: str = "dflash",
+    flags: Sequence[str] = (),
     clock: Callable[[], float] = time.monotonic,
     wait: Callable[[float], None] = time.sleep,
 ) -> GateResult:
@@ -92,7 +93,7 @@ def run_gate(
 
     send:   send(prompt, max_tokens) gives one whole answer; what it raises goes through (the server died)
     scrape: the text of /metrics; what it raises goes through
-    release, host, method: for the record and for the commands in the diagnosis
+    release, host, method, flags: for the record and for the commands in the diagnosis (`roles.acceptance.diagnosis`)
 
     Prompts go one at a time, so the counters before and after are exactly this prompt's. First up to 7 of them with 10
     tokens each: a drafter that is plainly broken is recognised in fewer than 60 rounds, a good one in 2 or 3 prompts.
@@ -143,7 +144,15 @@ def run_gate(
     return GateResult(
         release=release,
         verdict=replace(verdict, notes=(*verdict.notes, *notes)),
-        diagnosis=diagnose(verdict.window, verdict.baseline_window, host=host, method=method, differing=differing),
+        diagnosis=diagnose(
+            verdict.window,
+            verdict.baseline_window,
+            host=host,
+            method=method,
+            differing=differing,
+            flags=flags,
+            reverts=True,
+        ),
         conditions=conditions,
         windows=tuple(windows),
         probes=tuple(probes),

@@ -27,6 +27,7 @@ class Judgement:
     """What the evidence says, and all that it says it from.
 
     label:    what was read, as the user named it
+    host:     as the inventory names it; NAME for a log that nobody said the host of
     reasons:  why this outcome, most important first; never empty
     against:  label of what it is compared with; change is None where the two cannot be compared
     """
@@ -43,6 +44,7 @@ class Judgement:
     notes: tuple[str, ...] = ()
     version_facts: tuple[str, ...] = ()
     advice: Advice | None = None
+    host: str = "NAME"
     against: str | None = None
     before: Summary | None = None
     change: Comparison | None = None
@@ -120,6 +122,7 @@ def judge(reading: Reading, *, label: str, policy: Gate | None = None, host: str
     told = [*notes, *_notes(reading, summary)]
     return Judgement(
         label=label,
+        host=host,
         outcome=outcome,
         reasons=reasons,
         reading=reading,

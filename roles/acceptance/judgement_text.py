@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from inventory.shell import command
 from roles.acceptance.judgement import Judgement
 
 _WIDTH = 60
@@ -36,8 +37,9 @@ def _lines(judgement: Judgement) -> Iterator[str]:
     for change in judgement.changes:
         where = f"{change.first.at or change.first.number} to {change.last.at or change.last.number}"
         yield f"  {change.kind}: {change.before:.2f} -> {change.after:.2f} ({100 * change.relative:+.0f} %), {where}"
+    first = "worth a look" if judgement.outcome == "pass" else "most likely"
     for i, cause in enumerate(judgement.causes):
-        yield f"  {'most likely' if i == 0 else 'or'}: {cause.cause} ({cause.why})"
+        yield f"  {'or' if i else first}: {cause.cause} ({cause.why})"
     yield from (f"  cannot tell: {line}" for line in judgement.cannot_tell)
     yield from (f"  known: {fact}" for fact in judgement.version_facts)
     for reason, count in judgement.reading.reasons.most_common(_SHOWN_REASONS):
@@ -45,8 +47,22 @@ def _lines(judgement: Judgement) -> Iterator[str]:
     yield from (f"  note: {note}" for note in judgement.notes)
     if judgement.advice is not None:
         yield f"  k: {judgement.advice.text}"
+    if (next_ := next_step(judgement)) is not None:
+        yield f"  next: {next_}"
+
+
+def next_step(judgement: Judgement) -> str | None:
+    """The next command; None after a pass that leaves nothing to look at."""
     if judgement.causes:
-        yield f"  next: {judgement.causes[0].next}"
+        return judgement.causes[0].next
+    if judgement.outcome == "pass":
+        return None
+    host = judgement.host
+    if judgement.outcome == "fail":
+        return command("invoke", "drafter", "--host", host)
+    if not judgement.summary.seen and not judgement.reading.fragments:
+        return command("invoke", "logs", "--host", host)
+    return f"{command('invoke', 'bench', '--host', host)}      (makes requests, and counts them)"
 
 
 def _windows(judgement: Judgement) -> str:

@@ -1,5 +1,6 @@
 """The verdict as text: the number, its width, its meaning, the next command."""
 
+from inventory.shell import command
 from roles.acceptance.diagnosis import Diagnosis
 from roles.acceptance.statistics import Interval
 from roles.acceptance.verdict import Verdict
@@ -33,23 +34,37 @@ def as_text(
             rates = f"{rates:<36}  baseline {_rates(verdict.baseline_window)}"
         lines.append(rates)
     lines += [f"  {reason}" for reason in verdict.reasons]
+    first = "worth a look" if verdict.outcome == "pass" else "most likely"
     for i, cause in enumerate(diagnosis.causes):
-        lines.append(f"  {'most likely' if i == 0 else 'or'}: {cause.cause} ({cause.why})")
+        lines.append(f"  {'or' if i else first}: {cause.cause} ({cause.why})")
     lines += [f"  cannot tell: {line}" for line in diagnosis.cannot_tell]
     lines += [f"  note: {note}" for note in verdict.notes]
-    ends = [f"next: {diagnosis.causes[0].next}"] if diagnosis.causes else []
+    next_ = diagnosis.causes[0].next if diagnosis.causes else next_step(verdict, host)
+    ends = [f"next: {next_}"] if next_ else []
     ends += [closing] if closing else []
     if ends:
         lines.append(f"  {'        '.join(ends)}")
     return "\n".join(lines)
 
 
+def next_step(verdict: Verdict, host: str) -> str | None:
+    """The next command where no cause gives one; None after a pass."""
+    if verdict.outcome == "pass":
+        return None
+    if not verdict.window.rounds:
+        return command("invoke", "logs", "--host", host)
+    if verdict.outcome == "fail":
+        return command("invoke", "drafter", "--host", host)
+    return f"{command('invoke', 'deploy', '--host', host)}      (with a larger gate.prompts in the inventory)"
+
+
 def _length(verdict: Verdict, length: Interval) -> str:
     text = f"length {_interval(length)} per round"
     if verdict.baseline_length is not None:
         text += f", baseline {_interval(verdict.baseline_length)}"
+        same_k = verdict.baseline_window is None or verdict.baseline_window.k == verdict.window.k
         relative = verdict.change.relative if verdict.change else length.estimate / verdict.baseline_length.estimate - 1
-        text += f"  {100 * relative:+.0f} %"
+        text += f"  {100 * relative:+.0f} %" if same_k else ""
     return text
 
 

@@ -1,5 +1,6 @@
 """The one place that decides: pass, fail or inconclusive, with the reasons and the numbers behind them."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -13,7 +14,10 @@ from roles.acceptance.statistics import Comparison, Interval, acceptance_length,
 from roles.acceptance.window import PromptWindow, Window, at_positions, faults, pool
 from roles.conditions import PREVENTING, Conditions, differences
 
+_NUMBER = re.compile(r"\d+")
 _UNUSABLE = 0.1  # share of windows that may be thrown out before nothing is decided
+_TOO_MANY = 20  # times what was measured: then it is the limit that is met, and nobody measures for so long
+_SUSPECT_GAIN = 0.5  # relative; more than any right config gained over a wrong one that still passed
 _LOOP_ROUNDS = 30  # fewer rounds may accept nearly everything by chance, or because the text is a list
 _SHORTER_BLOCK = (
     0.12  # what the first positions of the same drafter gain at most when k falls from 15 to 5 (measured 3-12 %)
@@ -99,7 +103,9 @@ def decide(
         differing = differences(vars(baseline.conditions), vars(conditions))
         notes += [f"not as for the baseline: {difference}" for difference in differing]
         if preventing := [one.name for one in differing if one.known and one.name in PREVENTING]:
-            notes.append(f"not compared with the baseline, the floor alone decides: {', '.join(preventing)} differ")
+            notes.append(
+                f"not compared with the baseline, the floor alone decides: other work ({', '.join(preventing)})"
+            )
         else:
             reference = [prompt for prompt in baseline.windows if prompt.window.rounds and not faults(prompt.window)]
             verdict = replace(
@@ -120,14 +126,15 @@ def decide(
 
 
 def _notes(candidate: Sequence[PromptWindow], conditions: Conditions, pooled: Window) -> Iterator[str]:
-    why = Counter(broken[0] for prompt in candidate if (broken := faults(prompt.window)))
-    why.update(
+    why = [broken[0] for prompt in candidate if (broken := faults(prompt.window))]
+    why += [
         "; ".join(prompt.window.doubts) or "no drafts were made"
         for prompt in candidate
         if not prompt.window.rounds and not faults(prompt.window)
-    )
-    for reason, count in why.items():
-        yield f"{count} of {len(candidate)} windows thrown out: {reason}"
+    ]
+    kinds = {_NUMBER.sub("", reason): reason for reason in reversed(why)}  # of each kind the first one is told
+    for kind, count in Counter(_NUMBER.sub("", reason) for reason in why).items():
+        yield f"{count} of {len(candidate)} windows thrown out: {kinds[kind]}{' ...' if count > 1 else ''}"
     if mixed := sum(1 for prompt in candidate if prompt.mixed):
         yield f"{mixed} of {len(candidate)} windows hold other requests too: counted, but not compared by prompt"
     if conditions.k is not None and pooled.k is not None and conditions.k != pooled.k:
@@ -175,7 +182,7 @@ def _floor(policy: Gate, verdict: Verdict) -> tuple[Outcome, str] | None:
         need = None
         if length.estimate != floor:
             need = rounds_needed(verdict.window, abs(1 - floor / length.estimate), confidence=policy.confidence, arms=1)
-        more = f"; about {need} rounds would tell" if need and need > verdict.window.rounds else ""
+        more = f"; about {need} rounds would tell" if need and 1 < need / verdict.window.rounds < _TOO_MANY else ""
         rounds = verdict.window.rounds
         return "inconclusive", f"{rounds} rounds cannot tell {length.estimate:.2f} from the floor of {floor:g}{more}"
     return None
@@ -192,7 +199,7 @@ def _against_baseline(
     if reference is None:
         return replace(verdict, outcome="pass", reasons=(above,))
     alone = [prompt for prompt in kept if not prompt.mixed]
-    new, old, largest_drop, notes = _at_equal_k(policy, alone, reference)
+    new, old, positions, largest_drop, notes = _at_equal_k(policy, alone, reference)
     change = paired(new, old, policy.confidence)
     if change is None:
         notes = (
@@ -203,7 +210,10 @@ def _against_baseline(
         return replace(verdict, outcome="pass", reasons=(above,), notes=notes)
     floor = None if again is None else noise_floor(again, change.prompts)
     rounds = min(sum(prompt.window.rounds for prompt in side) for side in (new, old))
-    outcome, reason = judge(change, largest_drop, against="the baseline", rounds=rounds, floor=floor or 0.0)
+    against = "the baseline" + (f" over the first {positions} positions" if positions else "")
+    outcome, reason = judge(change, largest_drop, against=against, rounds=rounds, floor=floor or 0.0)
+    if change.relative > _SUSPECT_GAIN:
+        notes = (*notes, "so much more is suspect too: a text that repeats itself is easy to draft (read an answer)")
     if again is not None and floor is not None:
         notes = (*notes, f"noise floor {100 * floor:.1f} %: {again.prompts} of the baseline's prompts were run twice")
     return replace(
@@ -218,14 +228,18 @@ def _against_baseline(
 
 def _at_equal_k(
     policy: Gate, new: Sequence[PromptWindow], old: Sequence[PromptWindow]
-) -> tuple[Sequence[PromptWindow], Sequence[PromptWindow], float, tuple[str, ...]]:
-    """Both sides cut to the positions that they share where k differs, the largest drop that passes then, and notes."""
+) -> tuple[Sequence[PromptWindow], Sequence[PromptWindow], int | None, float, tuple[str, ...]]:
+    """Both sides cut to the positions that they share where k differs.
+
+    With them how many positions that are (None: all), the largest drop that passes then, and notes.
+    """
     k_new, k_old = ({prompt.window.k for prompt in side if prompt.window.k is not None} for side in (new, old))
     if len(k_new | k_old) <= 1:
-        return new, old, policy.max_drop, ()
+        return new, old, None, policy.max_drop, ()
     k = min(k_new | k_old)
     note = f"approximate: k differs, compared over the first {k} positions"
     longer = max(k_new, default=0) > k
     if longer:
         note += f"; {100 * _SHORTER_BLOCK:g} % allowed for what a longer block costs them"
-    return at_positions(new, k), at_positions(old, k), policy.max_drop + (_SHORTER_BLOCK if longer else 0.0), (note,)
+    largest_drop = policy.max_drop + (_SHORTER_BLOCK if longer else 0.0)
+    return at_positions(new, k), at_positions(old, k), k, largest_drop, (note,)

@@ -287,7 +287,7 @@ def test_the_forced_server_came_up_and_answered(forced: Step) -> None:
 
 def test_the_verdict_names_the_cause_the_next_command_and_what_serves_now(five: Step, forced: Step) -> None:
     assert "most likely: several drafter fields are wrong at once" in forced.said.all
-    assert f"next: invoke plan --host {HOST}" in forced.said.all
+    assert f"next: invoke drafter --host {HOST} --drafter-config {WRONG_CONFIG}" in forced.said.all
     assert f"reverted to {five.after.current}, which answers and accepts 2." in forced.said.all
 
 

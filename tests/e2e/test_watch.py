@@ -80,7 +80,7 @@ def test_a_host_that_goes_away_and_comes_back_is_followed_on(lab: Lab, engine_lo
             watch.until(rf"alarm · {HOST} · unreachable")
         watch.until(rf"recovered · {HOST} · unreachable")
         write(engine_log, log(ALL_WRONG_C1, windows=2))
-        watch.until(rf"alarm · {HOST} · several-fields-wrong.*next: invoke plan --host {HOST}")
+        watch.until(rf"alarm · {HOST} · several-fields-wrong.*next: invoke drafter --host {HOST}")
         watch.interrupt()
         ended = watch.end()
     finally:

@@ -38,6 +38,23 @@ def test_every_cause_has_evidence_and_a_command_for_this_host() -> None:
             assert cause.next.endswith("--host ct129")
 
 
+def test_a_config_that_only_flags_name_is_looked_at_with_them() -> None:
+    found = diagnose(measured("all-wrong-c1"), host="ct129", flags=("--drafter-config", "my config.json"))
+    assert found.causes[0].next == "invoke drafter --host ct129 --drafter-config 'my config.json'"
+
+
+def test_going_back_is_no_advice_where_the_host_went_back_by_itself() -> None:
+    case = load(next(path for path in paths("curves") if path.stem == "engine-changed"))
+    differing = [Difference("engine", *case["engine"])]
+    sides = window(case["window"]), window(case["baseline"])
+    stays, reverted = (
+        diagnose(*sides, host="ct129", differing=differing, reverts=reverts) for reverts in (False, True)
+    )
+    assert stays.causes[0].next == "invoke rollback --host ct129"
+    assert reverted.causes[0].next.startswith("invoke inventory.show --host ct129")
+    assert f"engine.source: back to {case['engine'][0]}" in reverted.causes[0].next
+
+
 def test_what_acceptance_cannot_tell_is_said() -> None:
     found = diagnose(measured("all-wrong-c1"), host="ct129")
     assert any("auxiliary layers" in line for line in found.cannot_tell)

@@ -208,7 +208,22 @@ def test_text_says_the_number_its_width_and_the_next_command() -> None:
     assert lines[0].endswith("fail")
     assert lines[1].startswith("  length 1.2")
     assert "9000 rounds, k=15, 30 windows" in lines[1]
-    assert lines[-1] == "  next: invoke plan --host ct129"
+    assert lines[-1] == "  next: invoke drafter --host ct129"
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        (b"", "invoke logs --host ct129"),
+        (printed(2, [1, 1, 0, 0, 0]).encode(), "invoke bench --host ct129"),
+        (log((0.46,), rounds=3000), "invoke drafter --host ct129"),
+    ],
+    ids=["nothing", "two rounds", "below the floor"],
+)
+def test_whatever_is_no_pass_names_the_next_command(text: bytes, command: str) -> None:
+    found = judged(text)
+    assert found.outcome != "pass"
+    assert as_text(found).splitlines()[-1].startswith(f"  next: {command}")
 
 
 @given(st.binary(), st.binary())

@@ -118,16 +118,27 @@ def test_an_improvement_passes_however_wide() -> None:
     assert verdict.outcome == "pass"
 
 
+def test_far_more_than_before_passes_and_is_noted_as_suspect() -> None:
+    verdict = judge(measure((0.97,) * 15))
+    assert verdict.outcome == "pass"
+    assert any("suspect" in note for note in verdict.notes)
+    assert not any("suspect" in note for note in judge(measure(RIGHT_K15)).notes)
+
+
 def test_below_the_floor_with_confidence_fails() -> None:
     policy = Gate(min_acceptance_length=3)
     assert decide(policy, measure(RIGHT_K15), None, CONDITIONS).outcome == "fail"
 
 
 def test_near_the_floor_is_inconclusive_and_says_how_many_rounds_would_tell() -> None:
-    policy = Gate(min_acceptance_length=2.6)
-    verdict = decide(policy, measure(RIGHT_K15), None, CONDITIONS)
+    verdict = decide(Gate(min_acceptance_length=2.49), measure(RIGHT_K15), None, CONDITIONS)
     assert verdict.outcome == "inconclusive"
     assert "rounds would tell" in verdict.reasons[0]
+
+
+def test_at_the_floor_itself_no_number_of_rounds_is_promised() -> None:
+    verdict = decide(Gate(min_acceptance_length=2.58), measure(RIGHT_K15), None, CONDITIONS)
+    assert verdict.reasons == ("2400 rounds cannot tell 2.58 from the floor of 2.58",)
 
 
 def test_acceptance_near_one_is_an_alarm_too() -> None:

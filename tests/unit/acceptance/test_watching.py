@@ -31,7 +31,7 @@ def test_an_alarm_is_told_when_it_begins_and_when_it_is_over() -> None:
     state, told = after(GOOD, DEAD, DEAD, b"", DEAD, GOOD, GOOD)
     assert [[event.kind for event in events] for events in told] == [[], ["alarm"], [], [], [], ["recovered"], []]
     assert told[1][0].id == "several-fields-wrong"
-    assert told[1][0].next == "invoke plan --host ct129"
+    assert told[1][0].next == "invoke drafter --host ct129"
     assert state.alarm is None
 
 

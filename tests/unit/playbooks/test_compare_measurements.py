@@ -84,7 +84,7 @@ def test_gates_are_compared_prompt_by_prompt_and_the_upgrade_is_blamed(
     assert isinstance(causes, list)
     assert change["prompts"] == 50
     assert causes[0]["id"] == "engine-changed"
-    assert "vllm 0.27.1 -> vllm 0.28.0" in causes[0]["cause"]
+    assert "from vllm 0.27.1 to vllm 0.28.0" in causes[0]["cause"]
     assert causes[0]["next"].startswith("invoke rollback")
 
 
