@@ -376,7 +376,7 @@ def logs(
     help={
         **COMMON,
         "log": "log files of one server, oldest first, plain or gzip; - is stdin; needs no inventory",
-        "compare": "two of: a log, a gate.json, an id of `invoke history`, a release (with --host); before first",
+        "compare": "two of: a log, a gate.json, a number of `invoke history`, a release (with --host); before first",
         "since": "only the last hours (2h, 1d), or from a time on the log's clock (05-09 12:00)",
         "seconds": "count the server's own counters for so long, instead of reading its log",
     },

@@ -122,14 +122,14 @@ def _judged(names: Sequence[str], options: Options) -> Judgement:
 
 def _side(site: Site, name: str) -> tuple[str, Reading]:
     """A file, a measurement of the history or a release: what it is called, and what it says."""
-    if not _is_file(name) and remembered.is_id(name):
-        return remembered.find(site.history, name)
+    if not _is_file(name) and remembered.is_named(name):
+        return remembered.find(site.history, name, site.name)
     return name, evidence.from_files([name]) if _is_file(name) else evidence.from_release(site, name)
 
 
 def _file_or_measurement(name: str) -> tuple[str, Reading]:
-    if not _is_file(name) and remembered.is_id(name):
-        return remembered.find(history_in(state_folder(CHECKOUT)), name)
+    if not _is_file(name) and remembered.is_named(name):
+        return remembered.find(history_in(state_folder(CHECKOUT)), name, None)
     return evidence.label([name]), evidence.from_files([name])
 
 

@@ -33,11 +33,11 @@ def compare(before: Judgement, after: Judgement, *, policy: Gate | None = None, 
     if after.outcome == "inconclusive" and not after.summary.seen:
         return after
     pace = speed.compare(before.reading.speeds, after.reading.speeds)
-    if not before.summary.seen and before.reading.speeds and not before.reading.fragments:
-        return _against_none(after, pace, host)
     differing = tuple(_differing(before, after))
     notes = [*after.notes, *(f"not as before: {difference}" for difference in differing)]
     other_work = [one.name for one in differing if one.known and one.name in PREVENTING]
+    if not other_work and not before.summary.seen and before.reading.speeds and not before.reading.fragments:
+        return _against_none(replace(after, notes=tuple(notes)), pace, host)
     found = None if other_work else _found(before, after, policy.confidence)
     if found is None:
         why = "k differs and positions are not known on both sides"

@@ -129,8 +129,36 @@ def test_an_id_that_nothing_has_is_told_with_where_ids_are(
 ) -> None:
     assert run_files((), Options(compare=("1", "2")), as_json=False) == 2
     said = capsys.readouterr().err
-    assert "1 is no file here, and no measurement of the history" in said
+    assert "there is no run 1 in the history" in said
     assert "invoke history" in said
+
+
+def fast(run: Run, tokens_per_s: float) -> Run:
+    return replace(run, summary={"requests_ok": 50, "total_tok_s": tokens_per_s})
+
+
+@pytest.mark.parametrize(("tokens_per_s", "code"), [(40.0, 0), (18.0, 1)])
+def test_slower_than_the_same_server_without_speculation_is_a_failure_of_its_own(
+    history: History, capsys: pytest.CaptureFixture[str], tokens_per_s: float, code: int
+) -> None:
+    without = replace(fast(bench(RIGHT_K15, replace(CONDITIONS, k=None, drafter=None)), 23.9), counts=None)
+    ended, found = compared(history, capsys, without, fast(bench(RIGHT_K15), tokens_per_s))
+    assert ended == code
+    assert ("slower-than-no-speculation" in str(found["causes"])) == bool(code)
+    assert f"23.9 -> {tokens_per_s} tokens/s" in str(found["reasons"])
+
+
+def test_as_much_accepted_and_slower_is_named(history: History, capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = compared(history, capsys, fast(bench(RIGHT_K15), 60.0), fast(bench(RIGHT_K15), 40.0))
+    assert code == 0
+    assert "slower-at-equal-acceptance" in str(found["causes"])
+
+
+def test_the_latest_benches_need_no_number(history: History, capsys: pytest.CaptureFixture[str]) -> None:
+    for rates in (RIGHT_K15, RIGHT_K5):
+        history.add(bench(rates))
+    assert run_files((), Options(compare=("last-1", "#2")), as_json=True) == 0
+    assert json.loads(capsys.readouterr().out)["against"] == "bench 1 of ct129 (2026-11-29 12:30)"
 
 
 def test_a_file_is_meant_before_an_id(
