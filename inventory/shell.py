@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -64,3 +65,10 @@ class Shell(Protocol):
 
     def close(self) -> None:
         """Hang up. A closed shell dials again at its next use."""
+
+
+class HostShell(Shell, Protocol):
+    """A Shell on the machine where an engine is served."""
+
+    def forward(self, port: int) -> AbstractContextManager[int]:
+        """A local port that leads to 127.0.0.1:port on the machine, while the context lasts."""

@@ -15,6 +15,7 @@ from inventory.models import Host, Node, Ssh
 from inventory.pve.api import Proxmox
 from inventory.resolve import ResolvedHost, with_changes
 from inventory.secrets import Redactor, resolve
+from inventory.shell import HostShell
 from inventory.ssh.known_hosts import HostKeys
 from inventory.ssh.shell import SshShell
 from playbooks.talk import Talk
@@ -105,7 +106,7 @@ class Site:
         return self._ssh(self.node_name, self.node.ssh, self.node.ssh.host or self.node.api.host, learned=None)
 
     @cached_property
-    def shell(self) -> SshShell:
+    def shell(self) -> HostShell:
         """The shell inside the container, for as long as its address stays."""
         return self._ssh(self.name, self.host.ssh, self.address, learned=self.state / "known_hosts")
 

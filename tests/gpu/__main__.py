@@ -1,0 +1,133 @@
+"""`./run gpu`: look at this machine's GPU, and with a model and a drafter sweep k through the engine that is here."""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import Console
+
+from inventory.errors import SpecrailError
+from inventory.secrets import Redactor
+from tests.gpu.doctor import Doctor, doctor
+from tests.gpu.here import HereShell
+from tests.gpu.result import Result
+from tests.gpu.serving import Machine, Wish
+from tests.gpu.sweep import Failed, Load, Measured, foretold, sweep
+
+_EXAMPLE = "example: ./run gpu --model /models/Qwen3-8B --drafter /models/Qwen3-8B-DFlash --html gpu.html"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Returns the exit status: 0 when all that was tried worked, 1 when not, 2 for wrong usage."""
+    asked = _parser().parse_args(argv)
+    venv = asked.venv or _venv_on_path()
+    console = Console(stderr=True)
+    try:
+        found = doctor(HereShell(Redactor()), str(venv) if venv else None)
+        _say(found.lines())
+        result = _swept(found, asked, venv, console)
+    except SpecrailError as error:
+        told = (f"gpu: {error.what}", *(f"  {why}" for why in error.why), *(f"  try: {one}" for one in error.tries))
+        sys.stderr.write("\n".join((*told, "")))
+        return int(error.exit_code)
+    _say(result.lines())
+    if asked.json:
+        asked.json.write_text(json.dumps(result.as_json(), indent=1, default=str) + "\n")
+    if asked.html:
+        asked.html.write_text(result.page())
+    return 0 if result.good else 1
+
+
+def _say(lines: Iterable[str]) -> None:
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="./run gpu", description=__doc__, epilog=_EXAMPLE)
+    parser.add_argument("--model", type=Path, help="folder of the target; without one there is only the look")
+    parser.add_argument("--drafter", type=Path, help="folder of the drafter")
+    parser.add_argument("--method", default="dflash", help="how it drafts (default: dflash)")
+    parser.add_argument("--venv", type=Path, help="folder with bin/vllm and bin/python (default: that of vllm on PATH)")
+    parser.add_argument(
+        "--tokens", help="numbers of speculative tokens, 15,7,3,0 (default: the drafter's most, halves, 0)"
+    )
+    parser.add_argument("--concurrency", default="1", help="streams at once, 1,8 (default: 1)")
+    parser.add_argument("--prompts", type=int, default=20, help="of the fixed prompts (default: 20)")
+    parser.add_argument("--max-tokens", type=int, default=128, help="an answer's (default: 128)")
+    parser.add_argument("--max-model-len", type=int, metavar="N", help="server.max_model_len")
+    parser.add_argument("--gpu-memory-utilization", type=float, metavar="SHARE", help="server.gpu_memory_utilization")
+    parser.add_argument("--arg", action="append", default=[], metavar="WORD", help="one more word for vllm serve")
+    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for the engine")
+    parser.add_argument(
+        "--without-gpu", action="store_true", help="sweep although no GPU is fit (to try the tier itself)"
+    )
+    parser.add_argument("--folder", type=Path, help="where releases and logs go, and stay (default: a temporary one)")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--html", type=Path, metavar="FILE")
+    return parser
+
+
+def _venv_on_path() -> Path | None:
+    found = shutil.which("vllm")
+    return Path(found).resolve().parents[1] if found else None
+
+
+def _swept(found: Doctor, asked: argparse.Namespace, venv: Path | None, console: Console) -> Result:
+    why = _why_not(found, asked, venv)
+    if why is not None or venv is None:
+        return Result(found, None, (), (), {}, why)
+    folder = asked.folder or Path(tempfile.mkdtemp(prefix="specrail-gpu-"))
+    wish = Wish(
+        venv=venv.absolute(),
+        model=asked.model.absolute(),
+        drafter=asked.drafter.absolute() if asked.drafter else None,
+        method=asked.method,
+        max_model_len=asked.max_model_len,
+        gpu_memory_utilization=asked.gpu_memory_utilization,
+        args=tuple(asked.arg),
+        env=tuple(tuple(one.split("=", 1)) for one in asked.env),
+    )
+    load = Load(asked.prompts, asked.max_tokens, tuple(map(int, asked.concurrency.split(","))))
+    measured: list[Measured] = []
+    failed: list[Failed] = []
+    with Machine(wish, folder.absolute(), found.engine, console) as machine:
+        ks = list(map(int, asked.tokens.split(","))) if asked.tokens else halves(machine.largest)
+        report = machine.report(max(ks))
+        for one in sweep(machine, ks, load):
+            if isinstance(one, Measured):
+                measured.append(one)
+            else:
+                failed.append(one)
+                console.print(f"k={one.k} failed: {one.why}", markup=False)
+    console.print(f"logs and releases: {folder}", markup=False)
+    told = {streams: made for streams in load.concurrencies if (made := foretold(measured, streams))}
+    return Result(found, report, tuple(measured), tuple(failed), told, None)
+
+
+def halves(largest: int) -> list[int]:
+    """15 -> 15, 7, 3, 1, 0."""
+    ks = [largest]
+    while ks[-1]:
+        ks.append(ks[-1] // 2)
+    return ks
+
+
+def _why_not(found: Doctor, asked: argparse.Namespace, venv: Path | None) -> str | None:
+    if asked.model is None:
+        return "no sweep without --model"
+    if venv is None or not os.access(venv / "bin" / "vllm", os.X_OK):
+        return "no sweep without an engine: there is no vllm on PATH, and --venv names none"
+    if not found.well and not asked.without_gpu:
+        return "no sweep: this machine is not fit for an engine, see above"
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
