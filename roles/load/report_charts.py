@@ -1,22 +1,13 @@
 """Which charts a set of runs asks for."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from roles.load.charts import Series, bar_chart, distribution, line_chart
 from roles.load.compare import per_position_rates
 from roles.load.history import Run
-from roles.load.side_by_side import SideBySide
+from roles.load.plot import Load
+from roles.load.side_by_side import SideBySide, sweeps
 from roles.load.values import number, row
-
-
-@dataclass(frozen=True)
-class Load:
-    """A run at one load: what one stream and all streams got."""
-
-    streams: float
-    total_tok_s: float
-    tpot_s: float | None
 
 
 def charts_of(found: SideBySide) -> list[str]:
@@ -39,22 +30,6 @@ def charts_of(found: SideBySide) -> list[str]:
         _spread_of(named, "End to end", lambda request: number(request, "latency_s"), 1, "s"),
     )
     return [chart for chart in drawn if chart]
-
-
-def sweeps(found: SideBySide) -> dict[str, list[Load]]:
-    """Runs of three or more loads that are alike in everything else, by name, each with rising streams."""
-    loads: dict[str, list[Load]] = {}
-    for name, run in zip(found.names, found.runs, strict=True):
-        streams, total = number(run.conditions, "concurrency"), number(run.summary, "total_tok_s")
-        if streams and total:
-            load = Load(streams, total, number(run.summary, "tpot_s", "mean"))
-            loads.setdefault(_apart_from_load(name, run), []).append(load)
-    found_loads = {name: sorted(points, key=lambda one: one.streams) for name, points in loads.items()}
-    return {name: points for name, points in found_loads.items() if len({one.streams for one in points}) > 2}
-
-
-def _apart_from_load(name: str, run: Run) -> str:
-    return f"{' '.join(part for part in name.split()[1:] if not part.startswith('c='))} {run.release}".strip()
 
 
 def _over_streams(swept: Mapping[str, Sequence[Load]]) -> list[Series]:

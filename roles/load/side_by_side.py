@@ -1,25 +1,17 @@
 """Two or more runs side by side: every number, what differs, and what of it may be compared."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from roles.conditions import short
+from roles.load.beside import beside
 from roles.load.compare import METRICS, Comparison, Row, compare
 from roles.load.engines import Measure, apart, engine_of, measures, untold
-from roles.load.figures import figures
 from roles.load.history import Run
+from roles.load.plot import Load
 from roles.load.values import number
 
 _LOAD = frozenset({"concurrency", "load", "rate", "burstiness"})
-_DEEPEST = 3
-_BESIDE: Mapping[tuple[str, ...], tuple[str, float]] = {
-    ("engine", "kv_usage"): ("KV cache full, %", 100),
-    ("engine", "kv_usage", "mean"): ("KV cache full on average, %", 100),
-    ("engine", "kv_usage", "peak"): ("KV cache full at most, %", 100),
-    ("engine", "prefix_hit_rate"): ("prefix cache hits, %", 100),
-    ("engine", "queue_s"): ("queued, ms", 1e3),
-    ("engine", "prefill_s"): ("prefill, ms", 1e3),
-}
 
 
 @dataclass(frozen=True)
@@ -73,8 +65,8 @@ class Said:
 class SideBySide:
     """Runs in the order given.
 
-    against: each later run with the first one under the same load, else with the first of all; () for a sweep, whose
-             runs are other work on purpose
+    against: each later run with the first one under the same load, else with the first of all; none for the further
+             loads of a sweep, which are other work on purpose
     beside:      numbers that are shown and not judged: goodput, KV cache, queue; (name, a cell for each run)
     engines:     where engines or methods differ, what each measure means across them; () otherwise
     """
@@ -127,29 +119,51 @@ class SideBySide:
 
 def side_by_side(runs: Sequence[Run]) -> SideBySide:
     """Put runs side by side: at least one."""
-    conditions = _conditions(runs)
-    differing = {one.name for one in conditions if one.differs}
-    sweep = len(runs) > 2 and "concurrency" in differing and differing <= _LOAD | {"measured"}
-    against = () if sweep else tuple(_against(runs))
+    against = tuple(_against(runs))
     across = apart(runs) and bool(against)
     return SideBySide(
         runs=tuple(runs),
         against=against,
         numbers=tuple(_numbers(runs, against)),
-        beside=_beside(runs),
-        conditions=conditions,
+        beside=beside(runs),
+        conditions=_conditions(runs),
         engines=measures(runs, [one.comparison for one in against]) if across else (),
         untold=untold(runs) if across else (),
         doubts=tuple(_doubts(runs)),
     )
 
 
+def sweeps(found: SideBySide) -> dict[str, list[Load]]:
+    """Runs of three or more loads that are alike in everything else, by name, each with rising streams."""
+    loads: dict[str, list[Load]] = {}
+    for name, run in zip(found.names, found.runs, strict=True):
+        streams, total = number(run.conditions, "concurrency"), number(run.summary, "total_tok_s")
+        if streams and total:
+            load = Load(streams, total, number(run.summary, "tpot_s", "mean"))
+            loads.setdefault(_apart_from_load(name, run), []).append(load)
+    found_loads = {name: sorted(points, key=lambda one: one.streams) for name, points in loads.items()}
+    return {name: points for name, points in found_loads.items() if len({one.streams for one in points}) > 2}
+
+
+def _apart_from_load(name: str, run: Run) -> str:
+    return f"{' '.join(part for part in name.split()[1:] if not part.startswith('c='))} {run.release}".strip()
+
+
 def _against(runs: Sequence[Run]) -> Iterator[Against]:
     for place, run in enumerate(runs):
+        earlier = runs[:place]
+        alike = next((other for other, one in enumerate(earlier) if _load(one) == _load(run)), None)
+        if alike is None and len(runs) > 2 and any(_work(one) == _work(run) for one in earlier):
+            continue  # one more load of a sweep
         if place:
-            alike = (other for other in range(place) if _load(runs[other]) == _load(run))
-            reference = next(alike, 0)
+            reference = alike or 0
             yield Against(place + 1, reference + 1, compare(runs[reference], run))
+
+
+def _work(run: Run) -> tuple[object, ...]:
+    """All that is not load."""
+    told = {name: value for name, value in run.conditions.items() if name not in _LOAD}
+    return run.host, run.release, sorted((name, str(value)) for name, value in told.items())
 
 
 def _load(run: Run) -> tuple[object, ...]:
@@ -163,48 +177,6 @@ def _numbers(runs: Sequence[Run], against: Sequence[Against]) -> Iterator[Number
         if any(value is not None for value in values):
             rows = (changes.get(place, {}).get(metric.name) for place in range(1, len(runs) + 1))
             yield Number(metric.name, metric.unit, values, tuple(rows))
-
-
-def _beside(runs: Sequence[Run]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Goodput and what the engine did, whatever of it a run has."""
-    paths = [
-        path
-        for run in runs
-        for name, value in (run.summary or {}).items()
-        if "goodput" in str(name) or name == "engine"
-        for path in _numbers_in(value, (str(name),))
-    ]
-    found = []
-    for path in dict.fromkeys(paths):
-        name, factor = _BESIDE.get(path) or _said(path)
-        cells = tuple(_counted(number(run.summary, *path), factor) for run in runs)
-        if any(cell != "-" for cell in cells):
-            found.append((name, cells))
-    return tuple(found)
-
-
-def _numbers_in(value: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The ways to the numbers of a value, at most two keys deep."""
-    if isinstance(value, Mapping) and len(path) < _DEEPEST:
-        for name, inner in value.items():
-            yield from _numbers_in(inner, (*path, str(name)))
-    elif number(value) is not None:
-        yield path
-
-
-def _counted(value: float | None, factor: float) -> str:
-    """Counts stay whole: 0 preemptions, not 0.00."""
-    return f"{value:.0f}" if factor == 1 and value is not None and value.is_integer() else figures(value, factor)
-
-
-def _said(path: tuple[str, ...]) -> tuple[str, float]:
-    """A name that nobody gave a word, and the factor that its unit asks for."""
-    words = " ".join(path[1:] if path[0] == "engine" else path).replace("_", " ")
-    if path[-1].endswith("_s") and not path[-1].endswith("tok_s"):
-        return f"{words.removesuffix(' s')}, ms", 1e3
-    if path[-1].endswith(("_rate", "_share")):
-        return f"{words}, %", 100
-    return words, 1
 
 
 def _conditions(runs: Sequence[Run]) -> tuple[Condition, ...]:

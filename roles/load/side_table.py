@@ -6,15 +6,23 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from roles.load.compare import Row, acceptance_length
+from roles.load.compare import LENGTH, Row, acceptance_length
 from roles.load.engines import notes
 from roles.load.figures import figures
 from roles.load.history import Run
+from roles.load.plot import speed_over_latency
 from roles.load.screen import change_words, columns, indented, line
-from roles.load.side_by_side import Number, SideBySide, word
+from roles.load.side_by_side import Number, SideBySide, sweeps, word
 from roles.load.values import number
 
-_BOUNDS_FIT = 3  # columns with bounds are wide: more runs than this, and only the change is shown
+_BOUNDS_FIT, _COLUMNS_FIT = 3, 4  # more runs than this, and only changes are shown; and runs are lines, not columns
+_MAIN = {
+    "all streams": "all tok/s",
+    "one stream": "one tok/s",
+    "TTFT p50": "TTFT p50 ms",
+    "TPOT mean": "TPOT mean ms",
+    LENGTH: "length",
+}
 _ROOM = 96  # characters for all runs' values of a line
 
 
@@ -25,7 +33,9 @@ def side_table(found: SideBySide, *, title: str) -> RenderableType:
         *(line(name + _where(found, place)) for place, name in enumerate(found.names)),
         Text(),
         *_verdicts(found),
-        indented(_numbers(found)),
+        indented(_numbers(found) if len(found.runs) <= _COLUMNS_FIT else _lines(found)),
+        *([line("~: about the same")] if len(found.runs) > _COLUMNS_FIT else []),
+        *_plot(found),
         *_engines(found),
         *_conditions(found),
         *_doubts(found),
@@ -55,6 +65,21 @@ def _numbers(found: SideBySide) -> Table:
     return table
 
 
+def _lines(found: SideBySide) -> Table:
+    """A line a run, with the numbers that matter most: the page and --json have all."""
+    shown = [one for name in _MAIN for one in found.numbers if one.metric == name]
+    table = columns("", *(_MAIN[one.metric] for one in shown))
+    for place in range(len(found.runs)):
+        table.add_row(f"{place + 1}", *(_in_short(one, place) for one in shown))
+    return table
+
+
+def _in_short(one: Number, place: int) -> str:
+    row = one.changes[place]
+    change = "" if row is None or row.change is None else f"  {100 * row.change:+.1f} %{' ~' if row.same else ''}"
+    return f"{figures(one.values[place], 1e3 if one.unit == 's' else 1)}{change}"
+
+
 def _label(one: Number) -> str:
     return f"{one.metric} {'ms' if one.unit == 's' else one.unit}".rstrip()
 
@@ -70,6 +95,12 @@ def _cell(found: SideBySide, one: Number, place: int) -> Text:
 
 def _without_bounds(row: Row) -> Row:
     return Row(row.metric, row.unit, row.before, row.after, row.change, row.better, row.why_not, row.same)
+
+
+def _plot(found: SideBySide) -> Iterator[RenderableType]:
+    if drawn := speed_over_latency(sweeps(found)):
+        yield Text()
+        yield indented(Text(drawn, no_wrap=True))
 
 
 def _engines(found: SideBySide) -> Iterator[RenderableType]:

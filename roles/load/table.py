@@ -8,6 +8,7 @@ from rich.text import Text
 
 from roles.load.compare import Comparison, Row
 from roles.load.figures import figures
+from roles.load.plot import Load, speed_over_latency
 from roles.load.screen import change_words, columns, indented, line
 from roles.load.summary import Spread, Summary
 from roles.load.warnings import Doubt
@@ -54,7 +55,7 @@ def bench_table(
 
 
 def sweep_table(rows: Sequence[tuple[int, Summary, float | None]], *, title: str) -> RenderableType:
-    """One line a concurrency; rows: streams, what was measured, acceptance length."""
+    """One line a concurrency, and speed over latency as a plot; rows: streams, what was measured, acceptance length."""
     table = columns("streams", "all tok/s", "one tok/s", "TTFT p50 ms", "TPOT mean ms", "length")
     for streams, summary, length in rows:
         numbers = (
@@ -65,7 +66,14 @@ def sweep_table(rows: Sequence[tuple[int, Summary, float | None]], *, title: str
             length,
         )
         table.add_row(str(streams), *(figures(number) for number in numbers))
-    return Group(Text(title, style="bold"), Text(), indented(table))
+    loads = [
+        Load(streams, summary.total_tok_s, summary.tpot_s.mean if summary.tpot_s else None)
+        for streams, summary, _ in rows
+        if summary.total_tok_s
+    ]
+    drawn = speed_over_latency({"": loads})
+    plot = (Text(), indented(Text(drawn, no_wrap=True))) if drawn else ()
+    return Group(Text(title, style="bold"), Text(), indented(table), *plot)
 
 
 def changes_table(comparison: Comparison) -> RenderableType:
