@@ -446,11 +446,17 @@ def watch(
 
 @_verb(
     iterable=["host"],
-    help={**COMMON, "last": "how many of the latest measurements (200)", "html": "write a page for a browser there"},
+    help={
+        **COMMON,
+        "all": "of every host, also of those that only imported files name",
+        "last": "how many of the latest measurements (200)",
+        "html": "write a page for a browser there",
+    },
 )
 def history(
     _: Context,
     host: list[str],
+    all_: bool = False,
     last: str | None = None,
     html: str | None = None,
     inventory: str | None = None,
@@ -458,11 +464,19 @@ def history(
 ) -> None:
     """Show what was measured of a host before: acceptance length over time, gates with their verdicts.
 
-    Example: invoke history --host ct129 --html ct129.html
+    The first column is the number that bench.compare takes.
+
+    Examples:
+      invoke history --host ct129 --html ct129.html
+      invoke history --all
     """
     from playbooks import history as playbook
 
     options = playbook.Options(last=last, html=html)
+    if all_:
+        if code := playbook.run_all(options, as_json=json):
+            raise Exit(code=code)
+        return
     _run("history", lambda site: playbook.run(site, options), host, inventory, json, stop_at_failure=False)
 
 

@@ -1,16 +1,25 @@
-"""invoke history: what was measured of a host before, as a plot, a page and a table."""
+"""invoke history: what was measured before, as a plot, a page and a list whose numbers bench.compare takes."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
+from rich.text import Text
 
-from inventory.errors import ExitCode, UsageError
+from inventory.errors import ExitCode, SpecrailError, UsageError
+from playbooks.cli import CHECKOUT, plain_console, print_json, report
 from playbooks.flags import whole_number
-from playbooks.site import Site
-from roles.acceptance.plot import Point, page, terminal
+from playbooks.site import Site, history_in, state_folder
+from roles.acceptance.plot import Point, terminal
+from roles.load.compare import acceptance_length, drafted_a_round
 from roles.load.history import Run
+from roles.load.history_table import history_page, history_table
+from roles.load.values import whole
+
+_MOST = 200
+_LISTED = 10
 
 
 @dataclass(frozen=True)
@@ -38,48 +47,54 @@ class HistoryOutcome:
         """A plot for each number of tokens (lengths at another one do not compare), and the latest runs."""
         if not self.runs:
             return f"nothing was measured on {self.host} yet\n  Try:  invoke bench --host {self.host}"
-        parts = []
-        for tokens in dict.fromkeys(_tokens(run) for run in self.runs if _length(run) is not None):
-            parts += [f"{self.host}, k={tokens}: acceptance length", terminal(_points(self.runs, tokens)), ""]
-        parts += [_line(run) for run in self.runs[-10:]]
+        parts: list[RenderableType] = []
+        for tokens in dict.fromkeys(drafted_a_round(run) for run in self.runs if acceptance_length(run) is not None):
+            k = "unknown" if tokens is None else f"{tokens:g}"
+            drawn = terminal(_points(self.runs, tokens))
+            parts += [Text(f"{self.host}, k={k}: acceptance length"), Text(drawn), Text()]
+        parts.append(history_table(self.runs[-_LISTED:]))
         if self.html:
-            parts.append(f"page: {self.html}")
-        return "\n".join(parts)
+            parts.append(Text(f"page: {self.html}"))
+        return Group(*parts)
 
 
 def run(site: Site, options: Options) -> HistoryOutcome:
-    """Read the controller's history; the host is not asked."""
-    limit = whole_number("last", options.last) or 200
-    runs = site.history.list(site.name, limit=limit)
-    if options.html is not None:
-        points = [point for tokens in dict.fromkeys(map(_tokens, runs)) for point in _points(runs, tokens)]
-        try:
-            Path(options.html).write_text(page(f"{site.name}: acceptance", points), encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"--html {options.html}: {error.strerror}") from error
+    """Read the controller's history of a host; the host is not asked."""
+    runs = site.history.list(site.name, limit=whole_number("last", options.last) or _MOST)
+    _write(options.html, runs, site.name)
     return HistoryOutcome(site.name, runs, options.html)
 
 
-def _points(runs: Sequence[Run], tokens: int | None) -> list[Point]:
+def run_all(options: Options, *, as_json: bool) -> int:
+    """Read all of the controller's history, of hosts that are in no inventory too. Returns the exit code."""
+    try:
+        runs = history_in(state_folder(CHECKOUT)).list(limit=whole_number("last", options.last) or _MOST)
+        _write(options.html, runs, "all hosts")
+    except SpecrailError as error:
+        return report(error, plain_console(sys.stderr), as_json=as_json, verb="history")
+    if as_json:
+        told = [{"host": one.host, **_as_json(one)} for one in runs]
+        print_json({"verb": "history", "exit_code": 0, "runs": told, "html": options.html})
+    else:
+        plain_console(sys.stdout).print(history_table(runs, hosts=True))
+    return 0
+
+
+def _write(path: str | None, runs: Sequence[Run], whose: str) -> None:
+    if path is None:
+        return
+    try:
+        Path(path).write_text(history_page(runs, title=f"{whose}: what was measured"), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--html {path}: {error.strerror}") from error
+
+
+def _points(runs: Sequence[Run], tokens: float | None) -> list[Point]:
     return [
-        Point(f"{one.at:%Y-%m-%d %H:%M}", length, f"{one.kind} {one.release} k={tokens}", one.verdict)
+        Point(f"{one.at:%Y-%m-%d %H:%M}", length, f"{one.kind} {one.release}", one.verdict)
         for one in runs
-        if _tokens(one) == tokens and (length := _length(one)) is not None
+        if drafted_a_round(one) == tokens and (length := acceptance_length(one)) is not None
     ]
-
-
-def _number(run: Run, name: str) -> int | None:
-    value = run.counts.get(name) if run.counts else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _tokens(run: Run) -> int | None:
-    return _number(run, "k")
-
-
-def _length(run: Run) -> float | None:
-    rounds, accepted = _number(run, "rounds"), _number(run, "accepted")
-    return 1 + accepted / rounds if rounds and accepted is not None else None
 
 
 def _as_json(run: Run) -> dict[str, object]:
@@ -89,15 +104,8 @@ def _as_json(run: Run) -> dict[str, object]:
         "kind": run.kind,
         "release": run.release,
         "verdict": run.verdict,
-        "acceptance_length": _length(run),
-        **{name: _number(run, name) for name in ("rounds", "accepted", "drafted")},
-        "speculative_tokens": _tokens(run),
+        "acceptance_length": acceptance_length(run),
+        **{name: whole(run.counts, name) for name in ("rounds", "accepted", "drafted")},
+        "speculative_tokens": whole({"k": drafted_a_round(run)}, "k"),
         "conditions": dict(run.conditions),
     }
-
-
-def _line(run: Run) -> str:
-    length = _length(run)
-    said = f"{length:.2f}" if length is not None else "-"
-    told = f"{run.id:>5}  {run.at:%Y-%m-%d %H:%M}  {run.kind:<5}  {said:>5}  k={_tokens(run) or '-'}"
-    return f"{told}  {run.verdict or '':<12}  {run.release}"

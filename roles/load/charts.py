@@ -45,9 +45,10 @@ def line_chart(title: str, series: Sequence[Series], *, x: str, y: str, dots: bo
         placed = [place(point) for point in one.points]
         path = " ".join(f"{across:.1f},{down:.1f}" for across, down in placed)
         colour, dash = _style(one.look)
-        parts.append(
-            f'<polyline fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}" points="{path}"/>'
-        )
+        if len(placed) > 1:
+            parts.append(
+                f'<polyline fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}" points="{path}"/>'
+            )
         if dots and len(placed) <= _MOST_DOTS:
             parts += [f'<circle cx="{across:.1f}" cy="{down:.1f}" r="3" fill="{colour}"/>' for across, down in placed]
         parts += [

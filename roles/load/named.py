@@ -36,14 +36,14 @@ def named(word: str, history: History, host: str | None = None) -> tuple[Run, ..
 
 
 def keep(runs: tuple[Run, ...], history: History) -> tuple[tuple[Run, ...], int]:
-    """Put a file's runs into the history; those that are there already are not put in again.
+    """Put runs of files into the history; those that are there already are not put in again.
 
     Gives them as the history has them, and how many are new. One that could not be kept comes back as it was.
     """
     there = {_source(run): run for run in history.list(limit=_MOST) if _source(run) is not None}
     kept, new = [], 0
     for run in runs:
-        before = there.get(_source(run))
+        before = run if run.id is not None else there.get(_source(run))
         kept.append(before or history.add(run) or run)
         new += before is None
     return tuple(kept), new

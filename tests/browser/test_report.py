@@ -7,6 +7,7 @@ from re import DOTALL, findall
 import pytest
 
 from roles.load.history import Run
+from roles.load.history_table import history_page
 from roles.load.report import report
 from tests.browser.chromium import Look, Seen, look_at
 from tests.unit.load.test_compare import with_conditions
@@ -63,18 +64,25 @@ def _sweep() -> list[Run]:
     ]
 
 
+def _measured() -> list[Run]:
+    gates = [replace(VLLM, kind="gate", verdict=verdict, id=number) for number, verdict in enumerate(["pass", "fail"])]
+    return [*gates, *_sweep(), *gates]
+
+
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Seen]:
-    """Two engines side by side in every look, and a sweep on a phone: one browser for all."""
+    """Two engines side by side in every look, a sweep and a history on a phone: one browser for all."""
     folder = tmp_path_factory.mktemp("pages")
     pages = {name: (folder / "engines.html", look) for name, look in LOOKS.items()}
     pages["sweep"] = (folder / "sweep.html", LOOKS["phone"])
+    pages["history"] = (folder / "history.html", LOOKS["phone"])
+    (folder / "history.html").write_text(history_page(_measured(), title="what was measured"), encoding="utf-8")
     (folder / "engines.html").write_text(report(_two_engines(), title="two engines"), encoding="utf-8")
     (folder / "sweep.html").write_text(report(_sweep(), title="a sweep"), encoding="utf-8")
     return look_at(pages, MEASURE, folder / "profile")
 
 
-@pytest.mark.parametrize(("look", "charts"), [*((look, 5) for look in LOOKS), ("sweep", 4)])
+@pytest.mark.parametrize(("look", "charts"), [*((look, 5) for look in LOOKS), ("sweep", 4), ("history", 2)])
 def test_every_chart_is_seen_and_nothing_is_cut_off(look: str, charts: int, seen: dict[str, Seen]) -> None:
     found = seen[look].found
     assert seen[look].complaints == ()

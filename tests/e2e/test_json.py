@@ -51,7 +51,12 @@ def flags(verb: str) -> set[str]:
 
 VERBS = sorted(verb for verb in namespace.task_names if "json" in flags(verb) and not verb.startswith("lab."))
 
-WITHOUT_INVENTORY = {"tune": "--from nowhere", "drafter.infer": "nowhere"}
+WITHOUT_INVENTORY = {
+    "tune": "--from nowhere",
+    "drafter.infer": "nowhere",
+    "bench.compare": "nowhere.json",
+    "bench.import": "nowhere.json",
+}
 """Verbs that need none, and what they cannot find either."""
 
 

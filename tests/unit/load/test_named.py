@@ -84,3 +84,9 @@ def test_a_file_is_kept_once_and_again_where_other_things_are_told_about_it(hist
     assert (second.id, again) == (5, 0)
     told = tuple(replace(run, conditions={**run.conditions, "engine": "sglang 0.5.23"}) for run in runs)
     assert keep(told, history)[1] == 1
+
+
+def test_what_comes_out_of_the_history_is_not_put_into_it_again(history: History) -> None:
+    runs = named("2", history)
+    assert keep(runs, history) == (runs, 0)
+    assert len(history.list()) == 4
