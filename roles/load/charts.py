@@ -52,7 +52,12 @@ def line_chart(title: str, series: Sequence[Series], *, x: str, y: str, dots: bo
         if dots and len(placed) <= _MOST_DOTS:
             parts += [f'<circle cx="{across:.1f}" cy="{down:.1f}" r="3" fill="{colour}"/>' for across, down in placed]
         parts += [
-            _text(min(max(across, _LEFT + 10), _WIDTH - _RIGHT - 12), down - 7, word, "middle")
+            _text(
+                min(max(across, _LEFT + 10), _WIDTH - _RIGHT - 12),
+                down + (17 if down < _TOP + 14 else -7),
+                word,
+                "middle",
+            )
             for (across, down), word in zip(placed, one.words, strict=False)
         ]
     parts += [
