@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from inventory.models import Server, Target
 
-
 VENV = "{venv}"
 """In server.env, the folder of the engine's venv, which no inventory can know."""
 

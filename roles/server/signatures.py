@@ -17,6 +17,12 @@ _PREFIX = re.compile(
 _EXCEPTION = re.compile(r"(?:^|\s)((?:[a-z_]+\.)*[A-Z]\w*(?:Error|Exception|Exit)(?:\[\w+\])?: .+)$")
 
 
+# vLLM 0.32: a server that is asked to stop ends its core first, and then complains in its log that the core is dead.
+_STOPPED = re.compile(r"\[shutdown\] API server: shutdown triggered")
+_LAUNCHED = re.compile(r"^specrail: launch ")
+_CORE_IS_DEAD = re.compile(r"EngineDeadError")
+
+
 @dataclass(frozen=True)
 class Signature:
     """A text that names a cause.
@@ -66,8 +72,12 @@ def diagnose(lines: Sequence[str]) -> Cause:
     best: Signature | None = None
     best_line: str | None = None
     exception: str | None = None
+    stopped = False
     for raw in lines:
         line = _ANSI.sub("", raw.rstrip("\r\n"))
+        stopped = (stopped or _STOPPED.search(line) is not None) and not _LAUNCHED.match(line)
+        if stopped and _CORE_IS_DEAD.search(line):
+            continue
         bare = _PREFIX.sub("", line)
         for signature in signatures():
             if (best is None or signature.rank < best.rank) and signature.pattern.search(line):

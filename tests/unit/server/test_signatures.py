@@ -32,6 +32,24 @@ def test_the_root_cause_counts_not_the_last_error() -> None:
     assert error.log == "invoke logs --host ct129"
 
 
+STOP = (
+    "(APIServer pid=9) INFO 11-29 19:05:49 [launcher.py:254] [shutdown] API server: shutdown triggered",
+    "(APIServer pid=9) ERROR 11-29 19:05:49 [async_llm.py:906] vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.",
+)
+"""What vLLM 0.32.0 prints when it is asked to stop and everything is well."""
+
+
+def test_a_server_that_was_stopped_did_not_die() -> None:
+    cause = diagnose(STOP)
+    assert (cause.signature, cause.exception) == (None, None)
+
+
+def test_what_the_next_run_dies_of_counts_again() -> None:
+    cause = diagnose([*STOP, "specrail: launch release=r pid=1 at=2026-11-29T19:06:00Z", STOP[1]])
+    assert cause.signature is not None
+    assert cause.signature.id == "engine-dead"
+
+
 def test_an_unknown_death_shows_the_exception_and_the_end_of_the_log() -> None:
     lines = ["one", "(EngineCore pid=7) ERROR 11-29 12:00:00 [core.py:9] FrobError: the frob is loose", "last words"]
     error = explain(lines, fallback="the server ended", host="ct129")
