@@ -1,6 +1,7 @@
 """invoke bench: measure speed and acceptance, compare with an earlier run, keep the result."""
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from roles.acceptance.counters import delta, read
 from roles.acceptance.window import Window
 from roles.load.client import get
 from roles.load.compare import Comparison, compare
+from roles.load.endpoint import Endpoint
 from roles.load.engine_state import EngineState, engine_state
 from roles.load.history import Run
 from roles.load.named import keep, named
@@ -142,6 +144,8 @@ class SweepOutcome:
         )
 
 
+Each = Callable[[Endpoint, Progress], None]
+
 _WORTH_IT = 1.1
 _FORMATS = (".json", ".csv")
 
@@ -201,8 +205,11 @@ def _streams(outcome: BenchOutcome) -> int:
     return int(str(outcome.run.conditions["concurrency"]))
 
 
-def measure(site: Site, options: Options) -> BenchOutcome:
-    """Measure the current release once."""
+def measure(site: Site, options: Options, *, each: Each | None = None, on_trial: bool = False) -> BenchOutcome:
+    """Measure the current release once.
+
+    each: is told of every request that has ended, those of the warm-up too; on_trial: it need not be confirmed yet
+    """
     prompts = _prompts(options.prompts, site.host.bench.prompts)
     facts = release_facts(site)
     current = facts.release(facts.current)
@@ -210,7 +217,7 @@ def measure(site: Site, options: Options) -> BenchOutcome:
         raise ServerError(
             "there is no release to measure", where=[site.name], tries=[f"invoke deploy --host {site.name}"]
         )
-    if facts.pending is not None:
+    if facts.pending is not None and not on_trial:
         site.talk.warn(f"{current.id} is not confirmed: the host may go back to {facts.pending.previous or 'nothing'}")
     bench = site.host.bench
     concurrency = whole_number("concurrency", options.concurrency) or bench.concurrency
@@ -219,6 +226,8 @@ def measure(site: Site, options: Options) -> BenchOutcome:
     with site.endpoint() as endpoint, site.talk.work("bench", f"{len(prompts)} prompts") as work:
 
         def progress(now: Progress) -> None:
+            if each is not None:
+                each(endpoint, now)
             if now.done in {1, now.total} or now.done % 10 == 0:
                 speed = f", {now.output_tokens / now.elapsed_s:.0f} tok/s" if now.elapsed_s else ""
                 work.say("warm-up" if now.warming_up else f"{now.done}/{now.total}{speed}")

@@ -42,6 +42,14 @@ class Arrival:
     back: str | None = None
 
 
+@dataclass(frozen=True)
+class Trial:
+    """A release that was switched to under an armed way back, and answers. nonce: of its activation."""
+
+    nonce: str
+    started: Started
+
+
 def bring_up(
     site: Site,
     manifest: Manifest,
@@ -49,16 +57,18 @@ def bring_up(
     before: ReleaseFacts,
     baseline: Baseline | None,
     gpu: Gpu,
+    trial: Trial | None = None,
 ) -> Arrival:
     """Switch to `manifest`'s release under an armed revert, verify it, and confirm or go back.
 
-    before: the host as it was; what was promoted then is the way back
+    before:  the host as it was; what was promoted then is the way back
+    trial:   the release serves already, and only its gate is missing
     Raises what the server died of; the host is back at the release before by then, verified, and the error says so.
     """
     host, control = site.host, site.control
     previous = before.promoted if before.release(before.promoted) else None
     # A nonce names one activation, so that a late timer or a second controller cannot touch another one.
-    nonce = site.operation
+    nonce = trial.nonce if trial else site.operation
     within_s = confirm_within_s(host)
     way_back = f"the host goes back to {previous}" if previous else "the host stops the server"
     if previous == manifest.id:  # a rollback from something that was never promoted
@@ -67,15 +77,17 @@ def bring_up(
         f"release {manifest.id} is in service, not confirmed: {way_back} by itself within {within_s:.0f} s"
     )
     gate: GateResult | None = None
-    started: Started | None = None
+    started = trial.started if trial else None
     try:
-        with site.talk.work("release", f"switch to {manifest.id}") as work:
-            offset = control.activate(manifest.id, nonce, confirm_within_s=within_s, previous=previous)
-            work.done(f"switched to {manifest.id}; {way_back} unless confirmed")
-        started = start(site, offset)
-        warn_of_foreign_graphs(site, manifest, started)
+        if started is None:
+            with site.talk.work("release", f"switch to {manifest.id}") as work:
+                offset = control.activate(manifest.id, nonce, confirm_within_s=within_s, previous=previous)
+                work.done(f"switched to {manifest.id}; {way_back} unless confirmed")
+            started = start(site, offset)
+            warn_of_foreign_graphs(site, manifest, started)
         with site.endpoint() as endpoint:
-            first_answer(site, endpoint, started)
+            if trial is None:
+                first_answer(site, endpoint, started)
             if manifest.drafter is not None:
                 gate = measure(site, endpoint, started, manifest, baseline, gpu, host.gate)
                 site.shell.write(

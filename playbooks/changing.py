@@ -43,6 +43,11 @@ class DeployOutcome:
         verdict = self.arrival.gate.verdict.outcome if self.arrival.gate else "fail"
         return ExitCode.INCONCLUSIVE if verdict == "inconclusive" else ExitCode.GATE_FAILED
 
+    @property
+    def stays(self) -> bool:
+        """Whether what was brought up is in service now."""
+        return self.arrival is None or self.arrival.ending in {"promoted", "kept"}
+
     def as_json(self) -> dict[str, object]:
         """All of it."""
         arrival = self.arrival
@@ -66,9 +71,7 @@ class DeployOutcome:
     @property
     def in_service(self) -> str | None:
         """Id of the release that serves now."""
-        if self.arrival is None or self.arrival.ending in {"promoted", "kept"}:
-            return self.release
-        return self.arrival.previous
+        return self.release if self.stays or self.arrival is None else self.arrival.previous
 
     def render(self) -> RenderableType:
         """The verdict, and what is in service."""

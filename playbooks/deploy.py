@@ -18,6 +18,7 @@ from playbooks.inside import Inside, plan_inside
 from playbooks.reach import wait_for_ssh
 from playbooks.site import Site
 from playbooks.survey import Survey, gpu_record, release_facts, survey
+from playbooks.tokens import tokens_changed
 from playbooks.verify import first_answer, health, start, stored_baseline
 from roles.release import control, prune, stage
 from roles.server.health import wrong_model
@@ -66,7 +67,7 @@ class PlanOutcome:
 
 def run(site: Site, options: Options) -> DeployOutcome | PlanOutcome:
     """Look, plan, and carry out."""
-    site.change(_changes(options))
+    site.change(_changes(site, options))
     if options.drafter_config is not None:
         site.drafter_flags = ("--drafter-config", options.drafter_config)
     site.talk.headline(f"{site.verb} {site.name} (container {site.host.container.ctid} on {site.node_name})")
@@ -211,14 +212,10 @@ def _not_kept(options: Options) -> tuple[str, ...]:
     )
 
 
-def _changes(options: Options) -> dict[str, JsonValue]:
+def _changes(site: Site, options: Options) -> dict[str, JsonValue]:
     """Flags as inventory values. Raises UsageError."""
-    changes: dict[str, JsonValue] = {}
     tokens = whole_number("tokens", options.tokens, least=0)
-    if tokens == 0:
-        changes["drafter"] = None
-    elif tokens is not None:
-        changes["drafter.tokens"] = tokens
+    changes = {} if tokens is None else tokens_changed(site.host, tokens, name=site.name)
     if options.drafter_config is not None:
         changes["drafter.config"] = json_object("drafter-config", options.drafter_config)
     if options.inconclusive is not None:

@@ -16,6 +16,7 @@ from playbooks.search_state import SearchState, key_of
 from playbooks.search_steps import Search, bring_up_best, measure_all
 from playbooks.site import Site
 from playbooks.survey import Survey, survey
+from playbooks.tokens import tokens_changed
 from roles.acceptance.few_rounds import MOST_ROUNDS
 from roles.acceptance.race import beaten_values
 from roles.drafter.assess import wanted_config
@@ -45,7 +46,7 @@ def run(site: Site, options: Options) -> SearchOutcome:
     """
     tokens = whole_number("tokens", options.tokens)
     if tokens is not None:
-        site.change({"drafter.tokens": tokens})
+        site.change(tokens_changed(site.host, tokens, name=site.name))
     most_rounds = whole_number("rounds", options.rounds, least=10) or MOST_ROUNDS
     site.talk.headline(f"{site.verb} {site.name}")
     get_in(site)

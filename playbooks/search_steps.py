@@ -3,16 +3,13 @@
 import contextlib
 import time
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from inventory.errors import DeadlineExceeded, LockedError, ServerError, SpecrailError, UnreachableError
-from playbooks import build
+from playbooks.beside import write_beside
 from playbooks.bringup import bring_up, confirm_within_s, go_back
 from playbooks.changing import DeployOutcome
 from playbooks.deploy import Options as DeployOptions
 from playbooks.deploy import tidy
-from playbooks.desired import manifest_of, staging_of
-from playbooks.inside import plan_inside
 from playbooks.search_outcome import SearchOutcome
 from playbooks.search_state import Measured, SearchState
 from playbooks.site import Site
@@ -26,7 +23,6 @@ from roles.acceptance.window import PromptWindow, Window, pool
 from roles.drafter.vary import Candidate
 from roles.load.client import complete_sync, get
 from roles.load.prompts import Prompt, load_prompts
-from roles.release import control, stage
 from roles.release.manifest import Manifest
 from roles.server.startup import Started
 
@@ -141,14 +137,7 @@ def _write(search: Search, candidate: Candidate) -> Manifest:
     """The candidate's release, beside the running one."""
     site = search.site
     site.change({"drafter.config": dict(candidate.overlay)})
-    inside = plan_inside(site, survey(site), DeployOptions(allow_drafter_errors=True))
-    version = build.engine(site, inside)
-    if inside.install_control:
-        control.install(site.shell, site.layout, inside.files)
-    want = replace(inside.wanted, engine={**inside.wanted.engine, "version": version})
-    manifest = manifest_of(want, site.host, datetime.now(UTC), inside.forced)
-    stage.stage(site.shell, site.layout, staging_of(manifest, want, site.host, site.layout, site.server_secrets))
-    return manifest
+    return write_beside(site, DeployOptions(allow_drafter_errors=True))
 
 
 def _measure(search: Search, started: Started, candidate: Candidate) -> tuple[PromptWindow, ...]:

@@ -80,10 +80,9 @@ class Site:
         if changes:
             self._resolved = with_changes(self._resolved, changes)
 
-    def begin_another(self) -> None:
-        """Take flags off again and become another operation: for a verb that changes a host more than once."""
+    def change_back(self) -> None:
+        """Take flags off again: what the inventory says, and nothing over it."""
         self._resolved = self._as_written
-        self.operation = secrets.token_hex(5)
 
     @property
     def inventory_file(self) -> Path | None:

@@ -20,6 +20,7 @@ class EngineTraits:
     top_level_mask: reads mask_token_id outside dflash_config, whichever runner
     slides_evicted: known to lose the drafter's context in its sliding layers (0.26.0)
     reserves:       for methods that draft in parallel, takes k - 1 tokens a sequence out of each step's budget
+    batch_table:    takes tokens by batch size (num_speculative_tokens_per_batch_size)
     cpu:            a build for CPUs; on the published ones the V2 model runner has no Triton
     backends:       attention backends that can be non-causal, in capitals; a trailing * stands for any ending
     """
@@ -33,6 +34,7 @@ class EngineTraits:
     top_level_mask: bool | None = None
     slides_evicted: bool | None = None
     reserves: bool | None = None
+    batch_table: bool | None = None
     cpu: bool | None = None
     backends: frozenset[str] | None = None
 
@@ -52,6 +54,8 @@ def traits(version: str | None, pull_request: int | None = None) -> EngineTraits
     # A build of these contains what their number says, whatever version it calls itself.
     if pull_request == 40727:
         return replace(known, dflash=True, layer_offset=True)
+    if pull_request == 32374:
+        return replace(known, batch_table=True)
     if pull_request == 40898:
         return replace(known, dflash=True, layer_offset=True, layer_types="mixed", needs_v2=False)
     return known
@@ -80,6 +84,7 @@ def _by_version(version: str | None) -> EngineTraits:
         top_level_mask=since(0, 28),
         slides_evicted=numbers[:2] == (0, 26) and not before_release,
         reserves=since(0, 26),
+        batch_table=since(0, 24),
         cpu=re.search(r"[+.]cpu\b", found[4]) is not None,
         backends=_backends(since(0, 24), since(0, 25)),
     )

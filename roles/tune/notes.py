@@ -56,9 +56,7 @@ def changing_optimum(predictions: Sequence[Prediction], best: int) -> Iterator[s
 
 def differing_classes(best: int, by_class: Mapping[str, Prediction]) -> Iterator[str]:
     """Classes of prompts that want another k than the best for all, by more than chance and more than a trifle."""
-    away = {
-        name: found for name, found in by_class.items() if best not in found.plateau and found.loss(best) > HARMLESS
-    }
+    away = {name: found for name, found in by_class.items() if found.differs(best)}
     if away:
         wishes = ", ".join(
             f"{name} {_k(found.best)} ({100 * found.loss(best):.0f} % faster there)" for name, found in away.items()

@@ -18,7 +18,7 @@ FREE = 0.01
 """A k is as good as the best when less than this share of the speed is lost with it, on average ..."""
 HARMLESS = 0.015
 """... or when chance may decide between them and no more than this is lost."""
-_BY_CHANCE = 0.05
+BY_CHANCE = 0.05
 _ASSUMED_ROUNDS = 200
 _DESIGN_EFFECT = 2.0  # rounds of one prompt are alike
 _DRAWS = 2000
@@ -45,6 +45,7 @@ class Prediction:
     round_s: seconds of a round at k = 0, 1, ...; at 0 of a step without speculation
     gains:   for k = 0, 1, ...: what measuring it is worth, as the share of speed that it may win over the best that was
              measured, on average over all that may be true; 0 for what was measured
+    as_fast: for k = 0, 1, ...: how probable it is that it is at least as fast as the best
     a_s, b_s: of the line a + b * k through the measured rounds
     noise:   relative, of one run; None when it is assumed
     rates:   acceptance per position at each measured k
@@ -56,6 +57,7 @@ class Prediction:
     speeds: tuple[Speed, ...]
     round_s: tuple[float, ...]
     gains: tuple[float, ...]
+    as_fast: tuple[float, ...]
     a_s: float
     b_s: float
     noise: float | None
@@ -65,6 +67,10 @@ class Prediction:
     def at(self, k: int) -> Speed:
         """What to expect at one k of the curve."""
         return self.speeds[k]
+
+    def differs(self, k: int) -> bool:
+        """Whether this k is slower than the best by more than chance, and more than a trifle."""
+        return k < len(self.speeds) and self.loss(k) > HARMLESS and self.as_fast[k] < BY_CHANCE
 
     def loss(self, k: int) -> float:
         """Share of the best one's speed that is lost at this k; at one beyond the curve what is lost at its end."""
@@ -116,6 +122,7 @@ def predict(points: Sequence[Point], concurrency: int | None = None) -> Predicti
         speeds=speeds,
         round_s=tuple(map(float, middle.seconds[0])),
         gains=_gains(expected, drawn.speeds, found),
+        as_fast=tuple(map(float, (drawn.speeds >= drawn.speeds[:, [plateau[0]]]).mean(axis=0))),
         a_s=a,
         b_s=b,
         noise=found.noise,
@@ -166,7 +173,7 @@ def _surely_off(drawn: _Rounds, *, line_holds: bool) -> bool:
     at_least = drawn.streams / drawn.seconds[:, 1]
     best = drawn.speeds[:, 1:].max(axis=1)
     beaten = (best <= (1 + FREE) * at_least) | (line_holds & (best < drawn.speeds[:, 0]))
-    return bool(beaten.mean() >= 1 - _BY_CHANCE)
+    return bool(beaten.mean() >= 1 - BY_CHANCE)
 
 
 def _gains(expected: Floats, drawn: Floats, found: _Measured) -> tuple[float, ...]:
@@ -179,7 +186,7 @@ def _gains(expected: Floats, drawn: Floats, found: _Measured) -> tuple[float, ..
 def _as_good(drawn: Floats, fastest: int) -> npt.NDArray[np.bool_]:
     """For each k whether nothing is lost with it against the fastest, or too little to tell from chance."""
     loss = (1 - drawn / drawn[:, [fastest]]).mean(axis=0)
-    by_chance = (drawn >= drawn[:, [fastest]]).mean(axis=0) >= _BY_CHANCE
+    by_chance = (drawn >= drawn[:, [fastest]]).mean(axis=0) >= BY_CHANCE
     return np.asarray((loss <= FREE) | (by_chance & (loss <= HARMLESS)))
 
 

@@ -47,6 +47,16 @@ class Bench:
         assert code == 0, answer
         return str(answer["hosts"][0]["release"])
 
+    def change(self, path: str, value: object) -> None:
+        """Say something else in the inventory."""
+        document = yaml.safe_load(self.inventory.read_text())
+        *parents, last = path.split(".")
+        place = document
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[last] = value
+        self.inventory.write_text("# kept\n" + yaml.safe_dump(document, sort_keys=False))
+
     def wanted(self) -> int | None:
         drafter = yaml.safe_load(self.inventory.read_text())["hosts"]["ct129"]["drafter"]
         return int(drafter["tokens"]) if drafter else None
@@ -118,6 +128,26 @@ def test_without_apply_the_release_that_was_there_serves_again(bench: Bench) -> 
     assert "to keep the best: invoke deploy --host ct129 --tokens" in found["outcome"]
     assert bench.inventory.read_text() == text
     assert found["starts"] <= 3
+
+
+def test_every_number_of_tokens_is_predicted_from_the_first_and_compared_with_what_it_gives(bench: Bench) -> None:
+    """A drafter with a block of four: k is 0 to 3."""
+    bench.lab.reset()
+    _train(bench.lab, FIELD)
+    bench.change("hosts.ct129.drafter.config.block_size", 4)
+    bench.change("hosts.ct129.drafter.repository", None)  # the published one has sixteen
+    before = bench.deployed(3)
+    found = bench.tuned(measure_all=True)
+    measured = {point["speculative_tokens"] for point in found["points"] if point["class"] is None}
+    assert measured == {0, 1, 2, 3}
+    compared = {one["speculative_tokens"]: one for one in found["confirmations"]}
+    assert set(compared) == {0, 1, 2}  # what served was there before anything could be predicted
+    for one in compared.values():
+        assert one["difference"] == pytest.approx(one["measured"] / one["predicted"] - 1, abs=1e-3)
+        assert one["inside"] == (one["low"] <= one["measured"] <= one["high"])
+    assert found["best"] == 3
+    assert found["release"] == before
+    assert found["starts"] == 4  # one for each that did not serve, and one back
 
 
 def test_a_measurement_that_says_nothing_ends_on_the_release_that_was_there(bench: Bench) -> None:

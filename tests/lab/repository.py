@@ -51,6 +51,10 @@ _PULLS = {
         {"LAYER_ID_OFFSET": 1, "HONOURS_LAYER_TYPES": True},
         {"csrc/layernorm_kernels.cu": "// A change that only a compiler can bring into an installation.\n"},
     ),
+    32374: _Pull(
+        "Draft as many tokens as pay at the batch size",
+        {"LAYER_ID_OFFSET": 1, "HONOURS_LAYER_TYPES": True, "BATCH_SIZE_TABLE": True},
+    ),
 }
 
 

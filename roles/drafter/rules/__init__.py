@@ -2,6 +2,7 @@
 
 from roles.drafter.rules import (
     attention,
+    batch_table,
     block,
     eagle,
     ids,
@@ -33,7 +34,8 @@ RULES: tuple[Rule, ...] = (
     *mtp.RULES,
     *weights.RULES,
     *launch.RULES,
+    *batch_table.RULES,
 )
 
-LAUNCH_RULES = frozenset(one.id for one in (*launch.RULES, *tokens.RULES, *mtp.RULES))
+LAUNCH_RULES = frozenset(one.id for one in (*launch.RULES, *batch_table.RULES, *tokens.RULES, *mtp.RULES))
 """Rules that have something to say where there is no config, only what is passed to the engine."""

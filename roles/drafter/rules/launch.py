@@ -95,8 +95,8 @@ def token_budget(evidence: Evidence) -> Iterator[Finding]:
     if evidence.tokens is None:
         return
     args = evidence.server.args if evidence.server else ()
-    batched = _argument(args, "--max-num-batched-tokens")
-    sequences = _argument(args, "--max-num-seqs")
+    batched = argument(args, "--max-num-batched-tokens")
+    sequences = argument(args, "--max-num-seqs")
     per_sequence = evidence.tokens + 1
     reserves = evidence.engine.reserves and evidence.drafter.method in _IN_PARALLEL
     left = (batched or _BATCHED) - (evidence.tokens - 1) * (sequences or _SEQUENCES)
@@ -186,7 +186,7 @@ def _object(args: tuple[str, ...], flags: tuple[str, ...]) -> Mapping[str, objec
     return {}
 
 
-def _argument(args: tuple[str, ...], flag: str) -> int | None:
+def argument(args: tuple[str, ...], flag: str) -> int | None:
     """The number after a flag."""
     given = _value(args, flag)
     return int(given) if given and given.isascii() and given.isdigit() and len(given) < 12 else None

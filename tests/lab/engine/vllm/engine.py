@@ -60,13 +60,22 @@ class Request:
 
 @dataclass(frozen=True)
 class Limits:
-    """What the engine was started with; kv_tokens is the size of its KV cache."""
+    """What the engine was started with; kv_tokens is the size of its KV cache.
+
+    table: (first batch size, last, k), where k depends on the batch size
+    """
 
     k: int
     rates: Sequence[float]
     seed: int
     max_num_seqs: int
     kv_tokens: int
+    table: Sequence[tuple[int, int, int]] = ()
+
+    def k_at(self, batch_size: int) -> int:
+        """How many tokens are verified of each request; a gap and the end keep what was before."""
+        found = [k for first, _, k in self.table if first <= batch_size]
+        return min(self.k, found[-1]) if found else self.k
 
 
 class Engine:
@@ -132,13 +141,14 @@ class Engine:
             # Steps are due at fixed moments, so what this process needs for the work itself does not add up. A process
             # that was not run for long does not make up for all of it.
             due_s = max(due_s, self.clock.now_s() - _LARGEST_LAG_S)
-            due_s += physics.step_s(len(decoding), self._limits.k, sum(request.prompt_tokens for request in new))
+            k = self._limits.k_at(len(decoding))
+            due_s += physics.step_s(len(decoding), k, sum(request.prompt_tokens for request in new))
             await self.clock.until(due_s)
             if self._fatal is not None:
                 self._fatal()
                 self._die()
                 return
-            self._finish_step(decoding, new)
+            self._finish_step(decoding, new, k)
 
     def _die(self) -> None:
         self.dead = True
@@ -166,7 +176,7 @@ class Engine:
             new.append(request)
         return decoding, new
 
-    def _finish_step(self, decoding: list[Request], new: list[Request]) -> None:
+    def _finish_step(self, decoding: list[Request], new: list[Request], k: int) -> None:
         now_s = self.clock.now_s()
         counts = self.counts
         before = counts.generation_tokens + counts.prompt_tokens
@@ -178,9 +188,10 @@ class Engine:
         for request in decoding:
             counts.inter_token.observe(now_s - request.last_token_s)
             accepted = 0
-            if self._limits.k:
-                accepted = request.rounds.accepted(request.steps)
-                counts.round(accepted)
+            if k:
+                # A block drafter drafts its whole block whatever is verified of it: the positions stay as they are.
+                accepted = min(k, request.rounds.accepted(request.steps))
+                counts.round(k, accepted)
                 request.steps += 1
             self._emit(request, 1 + accepted, now_s)
         counts.step_tokens.observe(counts.generation_tokens + counts.prompt_tokens - before)

@@ -8,5 +8,8 @@ LAYER_ID_OFFSET = 0
 HONOURS_LAYER_TYPES = False
 """Whether sliding_attention layers of a DFlash drafter are run as such, or as full attention."""
 
+BATCH_SIZE_TABLE = False
+"""Whether --speculative-config may say how many tokens are drafted at which batch size."""
+
 FAULT = ""
 """What this build does wrong: "", "out of memory at start" or "dies at the first request"."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from vllm.drafter import Drafter, curve
+from vllm.features import BATCH_SIZE_TABLE
 from vllm.files import ModelError, Target
 
 _KEYS = (
@@ -13,6 +14,7 @@ _KEYS = (
     "revision", "code_revision", "enforce_eager", "attention_backend", "disable_padded_drafter_batch",
     "draft_load_config", "rejection_sample_method", "prompt_lookup_max", "prompt_lookup_min", "parallel_drafting",
 )  # fmt: skip
+_TABLE = "num_speculative_tokens_per_batch_size"
 _WITHOUT_DRAFTER: dict[str, Mapping[int, Sequence[float]]] = {
     "mtp": {6: (0.74, 0.473, 0.309, 0.187, 0.099, 0.057)},
     "ngram": {5: (0.31, 0.22, 0.17, 0.13, 0.10)},
@@ -22,11 +24,12 @@ _WITHOUT_DRAFTER: dict[str, Mapping[int, Sequence[float]]] = {
 
 @dataclass(frozen=True)
 class Speculation:
-    """A method and its drafter; k is the number of speculative tokens."""
+    """A method and its drafter; k is the number of speculative tokens, table says it by batch size."""
 
     method: str
     k: int
     drafter: Drafter | None
+    table: tuple[tuple[int, int, int], ...] = ()
 
     def rates(self, target: Target, aux_layers: tuple[int, ...]) -> tuple[float, ...]:
         """Unconditional acceptance per position."""
@@ -38,7 +41,7 @@ class Speculation:
 def read(config: Mapping[str, Any], tensor_parallel: int) -> Speculation:
     """Check the keys, then read the drafter. Raises ModelError."""
     for key in config:
-        if key not in _KEYS:
+        if key not in _KEYS and not (BATCH_SIZE_TABLE and key == _TABLE):
             raise ModelError("ValueError", f"{key}: Unexpected keyword argument")
     folder = config.get("model")
     method = config.get("method") or ("dflash" if "dflash" in str(folder).lower() else None)
@@ -59,4 +62,10 @@ def read(config: Mapping[str, Any], tensor_parallel: int) -> Speculation:
             f"speculative_draft_tensor_parallel_size={ranks} cannot be other value than 1 or target model "
             "tensor_parallel_size",
         )
-    return Speculation(method, k, Drafter.read(Path(str(folder))) if method == "dflash" else None)
+    table = tuple(sorted((int(first), int(last), int(tokens)) for first, last, tokens in config.get(_TABLE) or ()))
+    if table and table[0][0] != 1:
+        raise ModelError(
+            "ValueError",
+            "The first batch-size range must start at 1 so every runtime batch size has a defined schedule.",
+        )
+    return Speculation(method, k, Drafter.read(Path(str(folder))) if method == "dflash" else None, table)

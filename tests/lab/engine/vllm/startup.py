@@ -41,6 +41,7 @@ def start(arguments: Namespace, clock: Clock) -> Started:
         seed=arguments.seed,
         max_num_seqs=arguments.max_num_seqs or 256,
         kv_tokens=kv_tokens,
+        table=drafting.table if drafting else (),
     )
     fatal = flaws.at_first_request(loading.target, drafting, aux_layers, arguments.tensor_parallel_size)
     return Started(limits, loading.max_model_len, fatal)

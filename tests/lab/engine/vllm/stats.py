@@ -67,10 +67,10 @@ class Counts:
     def __post_init__(self) -> None:
         self.accepted_at = [0] * self.k
 
-    def round(self, accepted: int) -> None:
-        """Count one round of which the first `accepted` drafted tokens were accepted."""
+    def round(self, drafted: int, accepted: int) -> None:
+        """Count one round with so many drafted tokens, of which the first `accepted` were accepted."""
         self.rounds += 1
-        self.drafted += self.k
+        self.drafted += drafted
         self.accepted += accepted
         for position in range(accepted):
             self.accepted_at[position] += 1
