@@ -4,7 +4,7 @@ import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from playbooks.tune import Confirmation
+from playbooks.tune_outcome import Confirmation
 from roles.drafter.check import Report
 from roles.load.history import Run
 from roles.load.report import report
@@ -36,7 +36,7 @@ class Result:
             "points": [one.point.model_dump(mode="json") for one in self.measured],
             "runs": [_run_json(one) for one in self.measured],
             "failed": [vars(one) for one in self.failed],
-            "foretold": {str(streams): [vars(one) for one in told] for streams, told in self.foretold.items()},
+            "foretold": {str(streams): [one.as_json() for one in told] for streams, told in self.foretold.items()},
             "skipped": self.skipped,
         }
 

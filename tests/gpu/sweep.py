@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from inventory.errors import SpecrailError
 from playbooks import bench
-from playbooks.tune import Confirmation
+from playbooks.tune_outcome import Confirmation
 from roles.load.history import Run
 from roles.tune.points import Point
 from roles.tune.predict import predict
@@ -97,6 +97,6 @@ def foretold(measured: Sequence[Measured], concurrency: int) -> list[Confirmatio
     ends = (speculating[0], speculating[-1])
     told = predict([speeds[k] for k in ends], concurrency)
     return [
-        Confirmation(k, told.at(k).tok_s, told.at(k).low, told.at(k).high, speeds[k].tok_s or 0)
+        Confirmation(k, concurrency, told.at(k).tok_s, told.at(k).low, told.at(k).high, speeds[k].tok_s or 0)
         for k in speculating[1:-1]
     ]
