@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from roles.load.files.fields import Source, rates_of, spread_ms
 from roles.load.files.streams import requests_in
 from roles.load.history import Run
-from roles.load.values import at, known, number, text, whole
+from roles.load.sglang import conditions_in
+from roles.load.values import at, known, number, whole
 
 TOOL = "sglang bench_serving"
 _SPREADS = {"ttft_s": "ttft", "tpot_s": "tpot", "itl_s": "itl", "e2e_s": "e2e_latency"}
-_METHODS = {"EAGLE3": "eagle3", "STANDALONE": "draft_model", "NGRAM": "ngram", "DFLASH": "dflash", "DSPARK": "dspark"}
 
 
 def recognise(document: Mapping[str, object]) -> bool:
@@ -65,39 +65,11 @@ def runs(document: Mapping[str, object], source: Source) -> Iterator[Run]:
 
 
 def _server(document: Mapping[str, object]) -> dict[str, object]:
-    """What the server says about itself; only named fields, for the rest may hold secrets."""
     info = at(document, "server_info")
+    if isinstance(info, Mapping):
+        return conditions_in(info)
     backend = str(document.get("backend"))
-    if not isinstance(info, Mapping):
-        return known({"engine": next((name for name in ("sglang", "vllm") if name in backend), None)})
-    algorithm = (text(info, "speculative_algorithm") or "").upper()
-    drafter = text(info, "speculative_draft_model_path")
-    draft_tokens, branches = (whole(info, f"speculative_{name}") for name in ("num_draft_tokens", "eagle_topk"))
-    chain = branches in {None, 1}
-    return known(
-        {
-            "engine": f"sglang {text(info, 'version') or ''}".strip(),
-            "model": text(info, "model_path") or text(info, "served_model_name"),
-            "drafter": drafter,
-            "method": _method(algorithm, drafter) if "speculative_algorithm" in info else None,
-            # SGLang counts the last token of the round before as one of those that are verified.
-            "k": draft_tokens - 1 if algorithm and draft_tokens and chain else None,
-            "draft_tokens": draft_tokens if algorithm else None,
-            "steps": whole(info, "speculative_num_steps") if algorithm else None,
-            "topk": branches if algorithm else None,
-            "adaptive": at(info, "speculative_adaptive") or None,
-            "quantization": text(info, "quantization"),
-            "tensor_parallel": whole(info, "tp_size"),
-            "prefix_cache": None if (off := at(info, "disable_radix_cache")) is None else not off,
-        }
-    )
-
-
-def _method(algorithm: str, drafter: str | None) -> str:
-    """The method by vLLM's name. NEXTN is EAGLE by another name; without a drafter of its own it is the model's MTP."""
-    if algorithm in {"EAGLE", "NEXTN"}:
-        return "eagle" if drafter else "mtp"
-    return _METHODS.get(algorithm, algorithm.lower()) or "off"
+    return known({"engine": next((name for name in ("sglang", "vllm") if name in backend), None)})
 
 
 def _most_tokens(document: Mapping[str, object]) -> int | None:
