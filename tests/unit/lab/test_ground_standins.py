@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.container import _replace_path
 from tests.lab.gpus import Gpus
 from tests.lab.standins import df, nvidia_smi
 
@@ -100,17 +99,3 @@ def test_df_shows_the_containers_disk_in_the_unit_that_was_asked_for(options: li
 
 def test_df_knows_no_path_that_is_not_there(tmp_path: Path) -> None:
     assert df.answer(100, 1, [str(tmp_path / "x")])[0] == 1
-
-
-@pytest.mark.parametrize(
-    ("word", "becomes"),
-    [
-        ("/etc/ssh/ssh_host_ed25519_key.pub", "/box/etc/ssh/ssh_host_ed25519_key.pub"),
-        ("mkdir -p /root/.ssh; cat /etc/ssh", "mkdir -p /root/.ssh; cat /box/etc/ssh"),
-        ("/lab/etc/ssh/x", "/lab/etc/ssh/x"),
-        ("/etc/sshd_config", "/etc/sshd_config"),
-        ("--file=/etc/ssh/x", "--file=/box/etc/ssh/x"),
-    ],
-)
-def test_only_paths_that_begin_with_the_containers_own_folder_are_moved(word: str, becomes: str) -> None:
-    assert _replace_path(word, "/etc/ssh", "/box/etc/ssh") == becomes

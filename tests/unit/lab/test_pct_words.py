@@ -14,6 +14,7 @@ HOME = LAB / "ct129"
     ("word", "becomes"),
     [
         ("/etc/ssh/ssh_host_ed25519_key.pub", f"{HOME}/etc/ssh/ssh_host_ed25519_key.pub"),
+        ("--file=/etc/ssh/x", f"--file={HOME}/etc/ssh/x"),
         ("/etc/hostname", f"{HOME}/etc/hostname"),
         ("/root", f"{HOME}/root"),
         ("cat >> /root/.ssh/authorized_keys; hostname", f"cat >> {HOME}/root/.ssh/authorized_keys; hostname"),
