@@ -150,9 +150,18 @@ def plan(
     iterable=["host"],
     help={
         **COMMON,
-        "prompts": "how many prompts, or a JSONL file of your own",
-        "concurrency": "requests at a time",
+        "prompts": "how many prompts, or a JSONL or ShareGPT file of your own; FILE:N takes N of it",
+        "concurrency": "requests at a time; the next one goes when an answer is whole (closed loop)",
+        "rate": "requests a second, sent when they are due whatever is in flight (open loop); 0.5,1,2 measures each",
+        "burstiness": "with --rate: 1 is Poisson, less comes in bursts, more is more even, 'even' is a fixed gap",
         "max-tokens": "per prompt",
+        "temperature": "0 unless you say otherwise",
+        "seed": "of the sampling, and of the times of --rate",
+        "thinking": "on or off: enable_thinking of the model's chat template",
+        "extra-body": "JSON that is put into every request: '{\"ignore_eos\": true}'",
+        "slo": "limits that make a request good: ttft:500ms,tpot:30ms,e2e:10s; goodput is reported",
+        "from": "where load is made: controller (default), or host: over its loopback, with the release's own Python",
+        "source": "specrail (default), or vllm: the host's own `vllm bench serve`",
         "against": "'last' (default), 'none', or as bench.compare: a run's number, a release, a file of results",
         "sweep": "concurrencies to measure one after the other: 1,2,4,8",
         "save": "write the result with every request to a .json or .csv file",
@@ -164,7 +173,16 @@ def bench(
     host: list[str],
     prompts: str | None = None,
     concurrency: str | None = None,
+    rate: str | None = None,
+    burstiness: str | None = None,
     max_tokens: str | None = None,
+    temperature: str | None = None,
+    seed: str | None = None,
+    thinking: str | None = None,
+    extra_body: str | None = None,
+    slo: str | None = None,
+    from_: str | None = None,
+    source: str = "specrail",
     against: str = "last",
     sweep: str | None = None,
     save: str | None = None,
@@ -177,6 +195,7 @@ def bench(
     Examples:
       invoke bench --host ct129 --concurrency 8 --html report.html
       invoke bench --host ct129 --sweep 1,2,4,8
+      invoke bench --host ct129 --rate 0.5,1,2 --slo ttft:500ms,tpot:30ms --from host
     """
     from playbooks import bench as playbook
 
@@ -188,6 +207,15 @@ def bench(
         sweep=sweep,
         save=save,
         html=html,
+        rate=rate,
+        burstiness=burstiness,
+        seed=seed,
+        temperature=temperature,
+        thinking=thinking,
+        extra_body=extra_body,
+        slo=slo,
+        place=from_,
+        source=source,
     )
     _run("bench", lambda site: playbook.run(site, options), host, inventory, json)
 

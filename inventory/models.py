@@ -162,6 +162,23 @@ class Gate(Model):
     """Seconds for the whole gate."""
 
 
+class Slo(Model):
+    """Upper limits that a request must keep to count as good; a key that is left out limits nothing."""
+
+    ttft_ms: PositiveFloat | None = None
+    """To the first token, milliseconds."""
+    tpot_ms: PositiveFloat | None = None
+    """For each token after the first, milliseconds."""
+    e2e_s: PositiveFloat | None = None
+    """To the last token, seconds."""
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> "Slo":
+        if self.ttft_ms is None and self.tpot_ms is None and self.e2e_s is None:
+            raise ValueError("one of ttft_ms, tpot_ms and e2e_s has to be there")
+        return self
+
+
 class Bench(Model):
     """How load is made for `invoke bench`."""
 
@@ -175,6 +192,8 @@ class Bench(Model):
     """Requests before the measurement that do not count."""
     timeout_s: PositiveFloat = 1800
     """Seconds for the whole run."""
+    slo: Slo | None = None
+    """What a request must keep; with it a bench reports goodput."""
 
 
 class Host(Model):

@@ -21,6 +21,19 @@ def whole_number(flag: str, text: str | int | None, *, least: int = 1) -> int | 
     return number
 
 
+def positive_number(flag: str, text: str | None, *, zero: bool = False) -> float | None:
+    """The number, above 0 (or 0, where `zero` says so); None for a flag that was not given. Raises UsageError."""
+    if text is None:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not (0 < number < float("inf") or (zero and number == 0)):
+        raise UsageError(f"--{flag} wants a number {'of at least' if zero else 'above'} 0, not {text!r}")
+    return number
+
+
 def json_object(flag: str, path: str) -> dict[str, JsonValue]:
     """The JSON object in a file that a flag names. Raises UsageError."""
     try:

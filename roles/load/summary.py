@@ -60,7 +60,10 @@ class Summary:
     itl_s: Spread | None
     e2e_s: Spread | None
     late_s: Spread | None = None
-    """How long after they were due requests left (open loop): this machine's doing, not the server's."""
+    """How long after they were due requests left (open loop): the loading machine's doing, not the server's.
+
+    None in a closed loop, and where the source of the load does not tell.
+    """
     in_flight: InFlight | None = None
     goodput: Goodput | None = None
     """None without limits."""
@@ -95,7 +98,7 @@ def summarise(result: LoadResult, slo: Slo | None = None) -> Summary:
         tpot_s=_spread([time_s / tokens for tokens, time_s in decoded]),
         itl_s=_spread([gap for answer in answers for gap in np.diff(answer.arrivals_s).tolist()]),
         e2e_s=_spread([sample.e2e_s for sample in whole]),
-        late_s=_spread([sample.late_s for sample in result.samples]) if result.arrivals else None,
+        late_s=_spread(late) if any(late := [sample.late_s for sample in result.samples]) else None,
         in_flight=_in_flight(result.samples, result.wall_s),
         goodput=goodput(result, slo) if slo else None,
     )

@@ -7,11 +7,12 @@ from rich.table import Table
 from rich.text import Text
 
 from roles.load.compare import Comparison, Row
+from roles.load.doubt import Doubt
 from roles.load.figures import figures
 from roles.load.plot import Load, speed_over_latency
 from roles.load.screen import change_words, columns, indented, line
+from roles.load.slo import Goodput
 from roles.load.summary import Spread, Summary
-from roles.load.warnings import Doubt
 
 _SHOWN_POSITIONS = 16
 
@@ -27,26 +28,33 @@ def bench_table(
     rounds: int | None = None,
     k: int | None = None,
     engine: str = "",
+    gpus: str = "",
+    where: str = "",
     advice: Sequence[str] = (),
     doubts: Sequence[Doubt] = (),
 ) -> RenderableType:
     """One run. Columns without lines, so that a pipe gets the same text; colour repeats what words say.
 
     acceptance_length: tokens a round, bonus included; acceptance_rate and per_position_rates: 0-1
-    engine:            what the engine did beside, in words
+    engine, gpus:      what they did meanwhile, in words
+    where:             load came from, and why that matters
     advice:            sentences that say what to try
     """
     parts: list[RenderableType] = [Text(title, style="bold")]
     if subtitle:
         parts.append(line(subtitle))
+    if where:
+        parts.append(line(f"load {where}"))
     parts += [line(_requests(summary)), Text(), _speeds(summary)]
     if any((summary.ttft_s, summary.tpot_s, summary.itl_s, summary.e2e_s)):
         parts += [Text(), _latencies(summary)]
+    if summary.goodput is not None:
+        parts += [Text(), _labelled(("goodput", _goodput(summary.goodput)))]
     if acceptance_length is not None:
         length = _acceptance(acceptance_length, acceptance_rate, rounds, k)
         parts += [Text(), _labelled(("acceptance length", length), ("per position", _rates(per_position_rates)))]
-    if engine:
-        parts += [Text(), _labelled(("engine", engine))]
+    if engine or gpus:
+        parts += [Text(), _labelled(("engine", engine), ("GPUs", gpus))]
     if advice or doubts:
         parts.append(Text())
     parts += [line(text, "advice", "green") for text in advice]
@@ -54,21 +62,29 @@ def bench_table(
     return Group(*parts)
 
 
-def sweep_table(rows: Sequence[tuple[int, Summary, float | None]], *, title: str) -> RenderableType:
-    """One line a concurrency, and speed over latency as a plot; rows: streams, what was measured, acceptance length."""
-    table = columns("streams", "all tok/s", "one tok/s", "TTFT p50 ms", "TPOT mean ms", "length")
-    for streams, summary, length in rows:
+def sweep_table(
+    rows: Sequence[tuple[float, Summary, float | None]], *, title: str, load: str = "streams"
+) -> RenderableType:
+    """One line a load, and speed over latency as a plot.
+
+    rows: the load, what was measured, acceptance length; load: what the load counts
+    """
+    limited = any(summary.goodput for _, summary, _ in rows)
+    names = ("all tok/s", "one tok/s", "TTFT p50 ms", "TPOT mean ms", "length", *(("goodput/s",) if limited else ()))
+    table = columns(load, *names)
+    for amount, summary, length in rows:
         numbers = (
             summary.total_tok_s,
             summary.stream_tok_s,
             1e3 * summary.ttft_s.p50 if summary.ttft_s else None,
             1e3 * summary.tpot_s.mean if summary.tpot_s else None,
             length,
+            *((summary.goodput.req_s if summary.goodput else None,) if limited else ()),
         )
-        table.add_row(str(streams), *(figures(number) for number in numbers))
+        table.add_row(f"{amount:g}", *(figures(number) for number in numbers))
     loads = [
-        Load(streams, summary.total_tok_s, summary.tpot_s.mean if summary.tpot_s else None)
-        for streams, summary, _ in rows
+        Load(amount, summary.total_tok_s, summary.tpot_s.mean if summary.tpot_s else None)
+        for amount, summary, _ in rows
         if summary.total_tok_s
     ]
     drawn = speed_over_latency({"": loads})
@@ -120,6 +136,7 @@ def _latencies(summary: Summary) -> RenderableType:
         ("TPOT ms", summary.tpot_s, 1e3),
         ("ITL ms", summary.itl_s, 1e3),
         ("E2E s", summary.e2e_s, 1),
+        ("sent late ms", summary.late_s, 1e3),
     ):
         if spread is not None:
             table.add_row(name, *_spread(spread, factor))
@@ -128,6 +145,13 @@ def _latencies(summary: Summary) -> RenderableType:
 
 def _spread(spread: Spread, factor: float) -> list[str]:
     return [figures(value, factor) for value in (spread.mean, spread.p50, spread.p90, spread.p99)]
+
+
+def _goodput(found: Goodput) -> str:
+    share = f" ({100 * found.share:.0f} %)" if found.share is not None else ""
+    missed = ", ".join(f"{count} missed {name}" for name, count in found.missed.items() if count)
+    text = f"{figures(found.req_s)} requests/s: {found.met} of {found.sent}{share} kept {found.slo}"
+    return f"{text}; {missed}" if missed else text
 
 
 def _acceptance(length: float, rate: float | None, rounds: int | None, k: int | None) -> str:

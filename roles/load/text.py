@@ -10,6 +10,11 @@ _LEAST_LOOP_CHARACTERS = 60  # "----------" under a heading is no loop
 _LOOP_SHARE = 0.25  # of the whole text
 _LEAST_PACKED_CHARACTERS = 400
 _PACKED_SHARE = 0.12  # German, Python and JSON stay above 0.25
+_LEAST_WORDS = 60
+_DISTINCT_SHARE = 0.4  # of the runs of three words; prose, code and tables stay above 0.7
+_LEAST_TOKENS = 100
+_LEAST_CHARACTERS_A_TOKEN = 2.0
+_WORDS_SHARE = 0.6
 _BROKEN_SHARE = 0.02
 _SCRIPTS = 4
 _SCRIPT_SHARE = 0.05  # of the letters
@@ -19,6 +24,21 @@ _LEAST_LETTERS = 60
 def fault(text: str) -> str | None:
     """What is wrong with a generated text, in a few words; None when nothing is seen. Short texts are not judged."""
     return _loop(text) or _broken(text) or _salad(text)
+
+
+def too_dense(text: str, tokens: int | None) -> str | None:
+    """What is wrong when a text has too few characters for its tokens: most of them were nothing that is read.
+
+    Words in Latin letters have three characters a token and more with every tokenizer in use; digits, Chinese and
+    symbols have fewer, so only texts of such words are judged.
+    """
+    shown = sum(not character.isspace() for character in text)
+    words = sum(character.isascii() and character.isalpha() for character in text)
+    if tokens is None or tokens < _LEAST_TOKENS or words < _WORDS_SHARE * shown:
+        return None
+    if len(text) >= _LEAST_CHARACTERS_A_TOKEN * tokens:
+        return None
+    return f"{len(text)} characters for {tokens} tokens"
 
 
 def _loop(text: str) -> str | None:
@@ -31,6 +51,10 @@ def _loop(text: str) -> str | None:
         content = text.encode("utf-8", "replace")
         if len(zlib.compress(content)) < _PACKED_SHARE * len(content):
             return "says the same again and again"
+    words = text.split()
+    runs = list(zip(words, words[1:], words[2:], strict=False))
+    if len(words) >= _LEAST_WORDS and len(set(runs)) < _DISTINCT_SHARE * len(runs):
+        return f"only {len(set(runs))} of its {len(runs)} runs of three words are different"
     return None
 
 

@@ -2,63 +2,34 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
+from roles.load.circumstances import around
 from roles.load.completion import Completion
+from roles.load.doubt import Doubt
+from roles.load.engine_state import EngineState
 from roles.load.event import excerpt
 from roles.load.result import LoadResult, Sample
-from roles.load.text import fault
+from roles.load.text import fault, too_dense
 
 _FAILED_SHARE = 0.05
 _STOPPED_SHARE = 0.25
 _STOPPED_BEFORE = 0.5  # of max_tokens
 _FAULTY_SHARE = 0.1
 _LEAST_TOKENS = 1000
-_OTHER_TRAFFIC_SHARE = 0.02
-_OTHER_TRAFFIC_TOKENS = 32
-_PREFIX_HIT_SHARE = 0.2
-
-DoubtKind = Literal[
-    "wrong-model",
-    "failed",
-    "empty",
-    "text",
-    "same-answer",
-    "other-traffic",
-    "no-counts",
-    "too-few",
-    "stopped-early",
-    "unsent",
-    "prefix-cache",
-]
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """One reason not to take a run's numbers at face value.
-
-    spoils: they must not be compared with others or kept as a baseline; otherwise they are to be read with care.
-    prompts: ids of those concerned, () for the whole run.
-    """
-
-    kind: DoubtKind
-    message: str
-    spoils: bool
-    prompts: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, object]:
-        """The same facts for programs."""
-        return {"kind": self.kind, "message": self.message, "spoils": self.spoils, "prompts": list(self.prompts)}
 
 
 def doubts(
-    result: LoadResult, *, generation_tokens: int | None = None, prefix_hit_rate: float | None = None
+    result: LoadResult,
+    *,
+    generation_tokens: int | None = None,
+    state: EngineState | None = None,
+    more: Sequence[Doubt] = (),
 ) -> tuple[Doubt, ...]:
     """Everything that is doubtful in a run, the worst first.
 
     generation_tokens: what the server's counter of generated tokens grew by over the counted span.
-    prefix_hit_rate: hits / queries of the prefix cache over the span (0-1).
+    state:             what the engine did meanwhile
+    more:              what others have found
     """
     answers = [sample for sample in result.samples if sample.completion.ok]
     found = [
@@ -67,12 +38,12 @@ def doubts(
         _empty(answers),
         _faulty_text(answers),
         _same_answer(answers),
-        _other_traffic(result, generation_tokens),
         _no_counts(answers),
         _too_few(answers),
         _stopped_early(result, answers),
         _unsent(result),
-        _prefix_cache(prefix_hit_rate),
+        *around(result, state or EngineState(), generation_tokens),
+        *more,
     ]
     return tuple(sorted((doubt for doubt in found if doubt is not None), key=lambda doubt: not doubt.spoils))
 
@@ -111,7 +82,7 @@ def _empty(answers: Sequence[Sample]) -> Doubt | None:
 
 
 def _faulty_text(answers: Sequence[Sample]) -> Doubt | None:
-    faults = [(sample, what) for sample in answers if (what := fault(sample.completion.written)) is not None]
+    faults = [(sample, what) for sample in answers if (what := _fault(sample.completion)) is not None]
     if not faults:
         return None
     first, what = faults[0]
@@ -120,6 +91,10 @@ def _faulty_text(answers: Sequence[Sample]) -> Doubt | None:
         "acceptance of such text says nothing about real use"
     )
     return Doubt("text", message, len(faults) > _FAULTY_SHARE * len(answers), _ids([sample for sample, _ in faults]))
+
+
+def _fault(answer: Completion) -> str | None:
+    return fault(answer.written) or too_dense(answer.written, answer.completion_tokens)
 
 
 def _same_answer(answers: Sequence[Sample]) -> Doubt | None:
@@ -164,31 +139,6 @@ def _too_few(answers: Sequence[Sample]) -> Doubt | None:
         return None
     message = f"{tokens} tokens from {len(answers)} answers are too few to compare (at least {_LEAST_TOKENS})"
     return Doubt("too-few", message, True)
-
-
-def _other_traffic(result: LoadResult, generation_tokens: int | None) -> Doubt | None:
-    if generation_tokens is None:
-        return None
-    own = _own_tokens([sample.completion for sample in result.samples])
-    # A failed request's tokens are on the server's counter only: it may have generated all that it was asked for.
-    at_most = own + result.max_tokens * sum(result.failed.values())
-    slack = max(_OTHER_TRAFFIC_TOKENS, _OTHER_TRAFFIC_SHARE * own)
-    if generation_tokens > at_most + slack:
-        message = f"the server generated {generation_tokens} tokens meanwhile, {own} for this run: others use it too"
-    elif generation_tokens < own - slack:
-        message = f"the server counts {generation_tokens} tokens, the answers hold {own}: a restart, or other counters"
-    else:
-        return None
-    return Doubt("other-traffic", message, True)
-
-
-def _prefix_cache(hit_rate: float | None) -> Doubt | None:
-    if hit_rate is None or hit_rate <= _PREFIX_HIT_SHARE:
-        return None
-    message = (
-        f"{100 * hit_rate:.0f} % of the prompts' tokens were in the prefix cache: TTFT is better than for new prompts"
-    )
-    return Doubt("prefix-cache", message, False)
 
 
 def _own_tokens(answers: Sequence[Completion]) -> int:

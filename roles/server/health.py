@@ -52,6 +52,24 @@ def wrong_model(health: Health, wanted: str) -> str | None:
     return f"it serves {', '.join(health.models) or 'no model'}, not {wanted}"
 
 
+def other_server(models: str, wanted: str, path: str | None, *, unit_runs: bool) -> str | None:
+    """Why what answers is not the release's server, from the body of /v1/models; None when nothing speaks against it.
+
+    path: of the release's model; vLLM tells the one that it has loaded as `root`, also under an equal served name.
+    unit_runs: whether the service itself runs; where it does not, an older process holds the port
+    """
+    if not unit_runs:
+        return "the release's service does not run: something else answers at its port"
+    try:
+        roots = {str(model["id"]): model.get("root") for model in json.loads(models)["data"]}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    root = roots.get(wanted)
+    if path is not None and root is not None and root not in {path, wanted}:
+        return f"what answers as {wanted} has loaded {root}, the release is of {path}: a stale server"
+    return None
+
+
 def _names(body: str) -> tuple[str, ...]:
     try:
         return tuple(str(model["id"]) for model in json.loads(body)["data"])

@@ -7,6 +7,7 @@ import resource
 import shutil
 import signal
 import sys
+import sysconfig
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -65,6 +66,7 @@ def environment(layout: Layout, home: Path, ctid: int | None) -> dict[str, str]:
     marks = {processes.LAB: str(layout.folder)}
     if ctid is not None:
         marks[processes.CONTAINER] = str(ctid)
+        marks["SPECRAIL_LAB_PACKAGES"] = sysconfig.get_paths()["purelib"]
     return {
         "PATH": f"{home / 'bin'}:{_SYSTEM_PATH}",
         "HOME": str(home / "root"),

@@ -20,6 +20,8 @@ _DEFAULT: dict[str, Any] = {
     "userland": {},
     "lost": [],
     "held_mib": {},
+    "busy": {},
+    "slowed": {},
 }
 
 
@@ -31,6 +33,8 @@ class Gpus:
     userland: container name -> version of its libraries where it is not the driver's; null: none are installed
     lost:     indices of GPUs that have fallen off the bus
     held_mib: index (as text, it is a JSON key) -> memory that somebody else's process holds
+    busy:     index -> percent of the time that somebody else's work takes
+    slowed:   index -> bits of what holds its clocks down, in hexadecimal ("0x40": heat)
     """
 
     def __init__(self, file: Path) -> None:

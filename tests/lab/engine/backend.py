@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import io
+import os
 import runpy
 import tarfile
 import zipfile
@@ -34,12 +35,12 @@ vllm = vllm.cli:main
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """Write the wheel; returns its file name."""
     sources = sorted(path.relative_to(HERE) for path in (HERE / "vllm").rglob("*.py"))
-    return _write_wheel(wheel_directory, {str(path): (HERE / path).read_bytes() for path in sources})
+    return _write_wheel(wheel_directory, {str(path): (HERE / path).read_bytes() for path in sources} | _dependencies())
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
     """Write a wheel that points at this checkout; returns its file name."""
-    return _write_wheel(wheel_directory, {"vllm-editable.pth": f"{HERE}\n".encode()})
+    return _write_wheel(wheel_directory, {"vllm-editable.pth": f"{HERE}\n".encode()} | _dependencies())
 
 
 def build_sdist(sdist_directory, config_settings=None):
@@ -61,6 +62,12 @@ def get_requires_for_build_wheel(config_settings=None):
 
 get_requires_for_build_editable = get_requires_for_build_wheel
 get_requires_for_build_sdist = get_requires_for_build_wheel
+
+
+def _dependencies():
+    """vLLM brings aiohttp, numpy and pydantic; there is no index here, so the lab says where they are."""
+    folder = os.environ.get("SPECRAIL_LAB_PACKAGES")
+    return {"vllm-dependencies.pth": f"{folder}\n".encode()} if folder else {}
 
 
 def _write_wheel(folder, files):

@@ -1,9 +1,12 @@
 """nvidia-smi for a machine of the lab: NAME FOLDER ARGUMENTS..., reading the lab's gpu.json and the machine's /dev."""
 
+import http.client
 import itertools
 import json
 import os
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ _NO_DRIVER = (
     "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. "
     "Make sure that the latest NVIDIA driver is installed and running.\n"
 )
+_RUNNING = re.compile(r"^vllm:num_requests_running\{[^}]*\} [1-9]", re.MULTILINE)
 _UNITS = {
     "memory.total": "MiB",
     "memory.used": "MiB",
@@ -19,6 +23,8 @@ _UNITS = {
     "utilization.gpu": "%",
     "power.draw": "W",
     "power.limit": "W",
+    "clocks.sm": "MHz",
+    "clocks.max.sm": "MHz",
 }
 
 
@@ -38,16 +44,19 @@ def answer(name: str, folder: str, argv: list[str]) -> tuple[int, str]:
     for gpu in gpus:
         if gpu["index"] in state["lost"]:
             return 15, _LOST.format(bus=gpu["bus"]) + "\n"
-    served = _served(folder)
+    engines = list(_engines(folder))
+    served = {index for _, indices in engines for index in indices}
+    working = {index for port, indices in engines if _is_asked(port) for index in indices}
     rows = []
     for shown, gpu in enumerate(gpus):  # NVML counts what it sees: a container's GPU 0 may be the node's GPU 2
         held = int(state["held_mib"].get(str(gpu["index"]), 0))
         used = min(gpu["memory_mib"], 1 + held + (gpu["memory_mib"] * 9 // 10 if gpu["index"] in served else 0))
-        rows.append(_fields(shown, gpu, state["driver"], used, busy=gpu["index"] in served))
+        busy = max(int(state["busy"].get(str(gpu["index"]), 0)), 97 * (gpu["index"] in working))
+        rows.append(_fields(shown, gpu, state["driver"], used, busy, state["slowed"].get(str(gpu["index"]), "0x0")))
     return _print(argv, rows)
 
 
-def _fields(shown: int, gpu: dict[str, Any], driver: str, used: int, *, busy: bool) -> dict[str, str]:
+def _fields(shown: int, gpu: dict[str, Any], driver: str, used: int, busy: int, slowed: str) -> dict[str, str]:
     return {
         "index": str(shown),
         "uuid": gpu["uuid"],
@@ -59,10 +68,12 @@ def _fields(shown: int, gpu: dict[str, Any], driver: str, used: int, *, busy: bo
         "memory.total": str(gpu["memory_mib"]),
         "memory.used": str(used),
         "memory.free": str(gpu["memory_mib"] - used),
-        "utilization.gpu": "97" if busy else "0",
+        "utilization.gpu": str(busy),
         "temperature.gpu": "68" if busy else "31",
-        "clocks_throttle_reasons.active": "0x0000000000000000",
-        "clocks_event_reasons.active": "0x0000000000000000",
+        "clocks_throttle_reasons.active": f"0x{int(slowed, 16):016x}",
+        "clocks_event_reasons.active": f"0x{int(slowed, 16):016x}",
+        "clocks.sm": "1200" if int(slowed, 16) else "1740",
+        "clocks.max.sm": "1740",
         "power.draw": "284.31" if busy else "21.54",
         "power.limit": "300.00",
         "compute_cap": "8.6",
@@ -107,9 +118,11 @@ def _table(rows: list[dict[str, str]]) -> str:
     return text + rule
 
 
-def _served(folder: str) -> set[int]:
-    """The node's indices of GPUs that an engine of the lab runs on: the first N of its container's, N its tensor parallel."""
-    taken: set[int] = set()
+def _engines(folder: str) -> Iterator[tuple[str, list[int]]]:
+    """Port of each engine of the lab, and the node's GPUs that it runs on: the first N of its container's.
+
+    N is its tensor parallel size.
+    """
     asking = _ancestors()  # an engine that asks how much is free does not hold anything yet
     for entry in Path("/proc").iterdir():
         try:
@@ -117,17 +130,29 @@ def _served(folder: str) -> set[int]:
                 not entry.name.isdigit()
                 or entry.name in asking
                 or "serve" not in (argv := (entry / "cmdline").read_text().split("\0"))
+                or "bench" in argv
             ):
                 continue
             environment = dict(word.partition("=")[::2] for word in (entry / "environ").read_text().split("\0"))
         except (OSError, UnicodeDecodeError):
             continue
         if environment.get("SPECRAIL_LAB") == folder and (ctid := environment.get("SPECRAIL_LAB_CT")):
-            pairs = itertools.pairwise(argv)
-            parallel = next((value for word, value in pairs if word in ("--tensor-parallel-size", "-tp")), "1")
+            values = dict(itertools.pairwise(argv))
+            parallel = values.get("--tensor-parallel-size") or values.get("-tp") or "1"
             mine = sorted(int(node[6:]) for node in _devices(folder, f"ct{ctid}") if node[6:].isdigit())
-            taken |= set(mine[: int(parallel)])
-    return taken
+            yield values.get("--port", "8000"), mine[: int(parallel)]
+
+
+def _is_asked(port: str) -> bool:
+    """Whether an engine has requests to work on, by its own counters."""
+    line = http.client.HTTPConnection("127.0.0.1", int(port), timeout=2)
+    try:
+        line.request("GET", "/metrics")
+        return bool(_RUNNING.search(line.getresponse().read().decode()))
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        line.close()
 
 
 def _ancestors() -> set[str]:

@@ -50,7 +50,7 @@ def test_any_run_is_summarised_and_comes_back_from_json(answers: list[Any]) -> N
 
 def test_an_open_loops_times_begin_when_requests_were_due() -> None:
     """Sent half a second late, each answer is half a second later for whoever asked."""
-    on_time = load_result([answer(ttft_s=0.2, latency_s=2.0)] * 3)
+    on_time = load_result([answer(ttft_s=0.2, latency_s=2.0)] * 3, arrivals=Arrivals(1))
     late = load_result([answer(ttft_s=0.2, latency_s=2.0)] * 3, arrivals=Arrivals(1), late_s=0.5)
     before, after = summarise(on_time), summarise(late)
     assert before.late_s is None

@@ -8,9 +8,9 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from roles.load.compare import compare
+from roles.load.doubt import Doubt
 from roles.load.summary import Spread, Summary
 from roles.load.table import bench_table, changes_table
-from roles.load.warnings import Doubt
 from tests.unit.load.test_compare import AFTER, BEFORE, with_conditions
 
 SUMMARY = Summary(

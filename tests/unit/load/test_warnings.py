@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import pytest
 
 from roles.load.completion import Completion
+from roles.load.doubt import Doubt
+from roles.load.engine_state import EngineState, Level
 from roles.load.result import LoadResult
-from roles.load.warnings import Doubt, doubts
+from roles.load.warnings import doubts
 from tests.unit.load.samples import answer, load_result
 
 STORIES = (
@@ -19,18 +21,20 @@ STORIES = (
 
 
 def sound(count: int = 20) -> list[Completion]:
-    return [answer(f"{number}. {STORIES[number % 5]}") for number in range(count)]
+    return [answer(f"{number}. {' '.join(STORIES[(number + n) % 5] for n in range(3))}") for number in range(count)]
 
 
 def found(
     result: LoadResult, *, generation_tokens: int | None = None, prefix_hit_rate: float | None = None
 ) -> dict[str, Doubt]:
-    every = doubts(result, generation_tokens=generation_tokens, prefix_hit_rate=prefix_hit_rate)
+    state = EngineState(prefix_hit_rate=prefix_hit_rate)
+    every = doubts(result, generation_tokens=generation_tokens, state=state)
     return {doubt.kind: doubt for doubt in every}
 
 
 def test_a_sound_run_raises_no_doubts() -> None:
-    assert doubts(load_result(sound()), generation_tokens=2000, prefix_hit_rate=0.05) == ()
+    state = EngineState(prefix_hit_rate=0.05, preemptions=0, waiting=Level(0, 0), busy_before=0)
+    assert doubts(load_result(sound()), generation_tokens=2000, state=state) == ()
 
 
 def test_few_failures_are_noted_and_many_spoil_the_run() -> None:

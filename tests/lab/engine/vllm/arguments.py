@@ -1,10 +1,11 @@
-"""The command line of `vllm serve`: the flags that people use, read as vLLM reads them."""
+"""The command line of `vllm`: the flags that people use, read as vLLM reads them."""
 
 import argparse
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from vllm.bench import describe
 from vllm.features import VERSION
 
 _VALUES: dict[str, Callable[[str], Any]] = {
@@ -77,6 +78,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("-v", "--version", action="version", version=VERSION)
     commands = parser.add_subparsers(dest="subparser")
     _describe(commands.add_parser("serve", usage="vllm serve [model_tag] [options]"))
+    bench = commands.add_parser("bench", usage="vllm bench <bench_type> [options]")
+    describe(bench.add_subparsers(dest="bench_type", required=True).add_parser("serve"))
     namespace = parser.parse_args([_dashed(word) for word in words])
     if namespace.subparser is None:
         parser.print_help()

@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from vllm import arguments as flags
-from vllm import traces
+from vllm import bench, traces
 from vllm.clock import Clock
 from vllm.features import VERSION
 from vllm.log import API
@@ -20,6 +20,8 @@ from vllm.startup import StartFailed, start
 def main(words: Sequence[str] | None = None) -> None:
     """Run the command line; the process ends with vLLM's status."""
     arguments = flags.parse(sys.argv[1:] if words is None else words)
+    if arguments.subparser == "bench":
+        sys.exit(bench.run(arguments))
     signal.signal(signal.SIGTERM, _interrupted)
     sys.exit(_serve(arguments))
 
