@@ -65,7 +65,7 @@ def test_an_answer_that_it_could_not_read_is_a_failed_one() -> None:
         (
             {"prompts": PromptSet("raw", [Prompt.user("a", raw=True)])},
             "--backend openai --endpoint /v1/completions",
-            "x",
+            "openai-chat",
         ),
         (
             {"seed": 3, "extra_body": {"ignore_eos": True}},
