@@ -36,10 +36,6 @@ def main(argv: list[str] | None = None) -> int:
         sys.stderr.write("\n".join((*told, "")))
         return int(error.exit_code)
     _say(result.lines())
-    if asked.json:
-        asked.json.write_text(json.dumps(result.as_json(), indent=1, default=str) + "\n")
-    if asked.html:
-        asked.html.write_text(result.page())
     return 0 if result.good else 1
 
 
@@ -59,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
         "--tokens", help="numbers of speculative tokens, 15,7,3,0 (default: the drafter's most, halves, 0)"
     )
     parser.add_argument("--concurrency", default="1", help="streams at once, 1,8 (default: 1)")
-    parser.add_argument("--prompts", type=int, default=20, help="of the fixed prompts (default: 20)")
+    parser.add_argument("--prompts", default="20", help="how many of the fixed ones, or a JSONL file (default: 20)")
     parser.add_argument("--max-tokens", type=int, default=128, help="an answer's (default: 128)")
     parser.add_argument("--max-model-len", type=int, metavar="N", help="server.max_model_len")
     parser.add_argument("--gpu-memory-utilization", type=float, metavar="SHARE", help="server.gpu_memory_utilization")
@@ -80,11 +76,32 @@ def _venv_on_path() -> Path | None:
 
 
 def _swept(found: Doctor, asked: argparse.Namespace, venv: Path | None, console: Console) -> Result:
+    """Sweep, and keep what is known so far after each k: a sweep takes minutes, and the next k may end it."""
     why = _why_not(found, asked, venv)
+    result = Result(found, None, (), (), {}, why)
     if why is not None or venv is None:
-        return Result(found, None, (), (), {}, why)
+        return _kept(result, asked)
     folder = asked.folder or Path(tempfile.mkdtemp(prefix="specrail-gpu-"))
-    wish = Wish(
+    load = Load(asked.prompts, asked.max_tokens, tuple(map(int, asked.concurrency.split(","))))
+    measured: list[Measured] = []
+    failed: list[Failed] = []
+    with Machine(_wish(asked, venv), folder.absolute(), found.engine, console) as machine:
+        ks = list(map(int, asked.tokens.split(","))) if asked.tokens else halves(machine.largest)
+        report = machine.report(max(ks))
+        for one in sweep(machine, ks, load):
+            if isinstance(one, Measured):
+                measured.append(one)
+            else:
+                failed.append(one)
+                console.print(f"k={one.k} failed: {one.why}", markup=False)
+            told = {streams: made for streams in load.concurrencies if (made := foretold(measured, streams))}
+            result = _kept(Result(found, report, tuple(measured), tuple(failed), told, None), asked)
+    console.print(f"logs and releases: {folder}", markup=False)
+    return result
+
+
+def _wish(asked: argparse.Namespace, venv: Path) -> Wish:
+    return Wish(
         venv=venv.absolute(),
         model=asked.model.absolute(),
         drafter=asked.drafter.absolute() if asked.drafter else None,
@@ -94,21 +111,14 @@ def _swept(found: Doctor, asked: argparse.Namespace, venv: Path | None, console:
         args=tuple(asked.arg),
         env=tuple(tuple(one.split("=", 1)) for one in asked.env),
     )
-    load = Load(asked.prompts, asked.max_tokens, tuple(map(int, asked.concurrency.split(","))))
-    measured: list[Measured] = []
-    failed: list[Failed] = []
-    with Machine(wish, folder.absolute(), found.engine, console) as machine:
-        ks = list(map(int, asked.tokens.split(","))) if asked.tokens else halves(machine.largest)
-        report = machine.report(max(ks))
-        for one in sweep(machine, ks, load):
-            if isinstance(one, Measured):
-                measured.append(one)
-            else:
-                failed.append(one)
-                console.print(f"k={one.k} failed: {one.why}", markup=False)
-    console.print(f"logs and releases: {folder}", markup=False)
-    told = {streams: made for streams in load.concurrencies if (made := foretold(measured, streams))}
-    return Result(found, report, tuple(measured), tuple(failed), told, None)
+
+
+def _kept(result: Result, asked: argparse.Namespace) -> Result:
+    if asked.json:
+        asked.json.write_text(json.dumps(result.as_json(), indent=1, default=str) + "\n")
+    if asked.html:
+        asked.html.write_text(result.page())
+    return result
 
 
 def halves(largest: int) -> list[int]:

@@ -36,9 +36,9 @@ class Failed:
 
 @dataclass(frozen=True)
 class Load:
-    """What each server is asked. prompts: how many of the fixed ones."""
+    """What each server is asked. prompts: how many of the fixed ones, or a JSONL file."""
 
-    prompts: int
+    prompts: str
     max_tokens: int
     concurrencies: tuple[int, ...]
 
@@ -59,7 +59,7 @@ def _measure(machine: Machine, k: int, load: Load) -> Iterator[Measured | Failed
         return
     for streams in load.concurrencies:
         options = bench.Options(
-            prompts=str(load.prompts), concurrency=str(streams), max_tokens=str(load.max_tokens), against="none"
+            prompts=load.prompts, concurrency=str(streams), max_tokens=str(load.max_tokens), against="none"
         )
         outcome = bench.measure(machine.site, options)
         window, speed = outcome.window, outcome.summary.decode_tok_s
