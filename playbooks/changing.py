@@ -91,6 +91,7 @@ class DeployOutcome:
             release=self.arrival.release,
             prompts=gate.conditions.prompts,
             closing=closing,
+            known=gate.version_facts,
         )
 
 

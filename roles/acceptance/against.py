@@ -7,7 +7,7 @@ from inventory.models import Gate
 from inventory.shell import command
 from roles.acceptance import effect, speed
 from roles.acceptance.diagnosis import Cause, diagnose
-from roles.acceptance.effect import Outcome, noise_floor
+from roles.acceptance.effect import SHORTER_BLOCK, Outcome, noise_floor
 from roles.acceptance.judgement import Judgement, without_twins
 from roles.acceptance.speed import Pace
 from roles.acceptance.statistics import paired
@@ -19,7 +19,6 @@ from roles.conditions import PREVENTING, Difference, differences
 
 _SAME_SPEED = 0.05
 _MUCH_SLOWER = 0.15
-_SHORTER_BLOCK = 0.12  # as for the gate: what early positions gain when k falls from 15 to 5
 
 
 def compare(before: Judgement, after: Judgement, *, policy: Gate | None = None, host: str = "NAME") -> Judgement:
@@ -55,7 +54,7 @@ def compare(before: Judgement, after: Judgement, *, policy: Gate | None = None, 
             f"k differs ({k_old} -> {k_new}): acceptance rates do not compare; the lengths are over the first "
             f"{found.positions} positions, approximately"
         )
-        shorter = _SHORTER_BLOCK if (k_new or 0) > (k_old or 0) else 0.0
+        shorter = SHORTER_BLOCK if (k_new or 0) > (k_old or 0) else 0.0
     floor = None
     if found.paired and before.reading.again is not None:
         floor = noise_floor(before.reading.again, found.change.prompts)

@@ -83,12 +83,14 @@ def _within(points: Sequence[Sequence[Seen]], depth: int) -> list[Change]:
 
     lengths = np.array([_length(group) for group in points])
     weights = np.array([_weight(group) or 0.0 for group in points])
-    step = _collapse(lengths, weights)
+    step: _Fit | None = _collapse(lengths, weights)
     if step is None:
         step, slide = _step(lengths, weights), _slide(lengths, weights)
         if slide.real and (slide.left <= step.left * len(points) ** (1 / len(points)) or not step.real):
             return [Change("drift", points[0][0], points[-1][-1], slide.before, slide.after, slide.p_value)]
         if not step.real:
+            step = _slides(lengths, weights)
+        if step is None or not step.real:
             return []
     change = Change("step", points[step.at - 1][-1], points[step.at][0], step.before, step.after, step.p_value)
     return [*_within(points[: step.at], depth + 1), change, *_within(points[step.at :], depth + 1)]
@@ -139,8 +141,41 @@ def _slide(lengths: "Array", weights: "Array") -> _Fit:
     return _Fit(p_value, rest, ends[0], ends[1])
 
 
-def _judged(gain: float, residues: "Array", weights: "Array", *, parameters: int) -> tuple[float, float]:
-    """Chance of a fit's gain where there is nothing to fit, and the squared residues that are left."""
+def _slides(lengths: "Array", weights: "Array") -> _Fit | None:
+    """The step between two slides: what a server loses while it runs and has again after a restart."""
+    import numpy as np
+
+    if len(lengths) < 2 * _FEWEST_POINTS:
+        return None
+    x = np.linspace(-0.5, 0.5, len(lengths))
+    at = np.arange(_FEWEST_POINTS, len(lengths) - _FEWEST_POINTS + 1)
+    fits = [(_line(x[:cut], lengths[:cut], weights[:cut]), _line(x[cut:], lengths[cut:], weights[cut:])) for cut in at]
+    models = [np.concatenate(fit) for fit in fits]
+    left = np.array([float((weights * (lengths - model) ** 2).sum()) for model in models])
+    best = int(np.argmin(left))
+    mean = float(np.average(lengths, weights=weights))
+    gain = float((weights * (lengths - mean) ** 2).sum()) - float(left[best])
+    p_value, rest = _judged(gain / 3, lengths - models[best], weights, parameters=5, gained=3)
+    before, after = fits[best]
+    return _Fit(min(1.0, len(at) * p_value), rest, float(before[-1]), float(after[0]), int(at[best]))
+
+
+def _line(x: "Array", lengths: "Array", weights: "Array") -> "Array":
+    """The straight line through points, at each of them."""
+    import numpy as np
+
+    middle, mean = np.average(x, weights=weights), np.average(lengths, weights=weights)
+    slope = (weights * (x - middle) * (lengths - mean)).sum() / (weights * (x - middle) ** 2).sum()
+    return np.asarray(mean + slope * (x - middle))
+
+
+def _judged(
+    gain: float, residues: "Array", weights: "Array", *, parameters: int, gained: int = 1
+) -> tuple[float, float]:
+    """Chance of a fit's gain where there is nothing to fit, and the squared residues that are left.
+
+    gain: for each of the parameters that a constant does not have (`gained`)
+    """
     from scipy.special import fdtrc
 
     count = len(residues)
@@ -150,7 +185,7 @@ def _judged(gain: float, residues: "Array", weights: "Array", *, parameters: int
     alike = min(max(alike + _BIAS * (parameters + 1 + 3 * alike) / count, 0.0), 0.9)
     noise = max(1.0, left / (count - parameters)) * (1 + alike) / (1 - alike)
     freedom = count * (1 - alike) / (1 + alike) - parameters
-    return (float(fdtrc(1, freedom, gain / noise)) if freedom >= _LEAST_FREEDOM else 1.0), left
+    return (float(fdtrc(gained, freedom, gain / noise)) if freedom >= _LEAST_FREEDOM else 1.0), left
 
 
 def _tail(statistic: float) -> float:

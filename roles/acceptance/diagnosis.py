@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 from inventory.shell import command
+from roles.acceptance.effect import SHORTER_BLOCK
 from roles.acceptance.shapes import Shape, most_like
 from roles.acceptance.statistics import round_variance
 from roles.acceptance.window import Window, first_positions
@@ -80,7 +81,7 @@ def diagnose(
     if rate >= _NEAR_ONE and window.rounds >= _ENOUGH_ROUNDS:
         return Diagnosis((_loop(rate, host),))
     drop = _drop(window, baseline)
-    suspect = length < _GOOD_LENGTH if drop is None else drop > _REAL_DROP
+    suspect = length < _GOOD_LENGTH if drop is None else drop > _REAL_DROP + _longer_block(window, baseline)
     check = command("invoke", "drafter", "--host", host, *flags)
     cut_off = _zero_tail(window, baseline, check)
     if not suspect and cut_off is None:
@@ -229,6 +230,12 @@ def _share(window: Window, baseline: Window, first: int, end: int | None) -> flo
     if len(new) != len(old) or not sum(old[first:end]):
         return None
     return sum(new[first:end]) / sum(old[first:end])
+
+
+def _longer_block(window: Window, baseline: Window | None) -> float:
+    """What a larger k than the baseline's explains of a drop over shared positions."""
+    k, was = window.k, baseline.k if baseline is not None else None
+    return SHORTER_BLOCK if k is not None and was is not None and k > was else 0.0
 
 
 def _drop(window: Window, baseline: Window | None) -> float | None:

@@ -14,14 +14,16 @@ _ENOUGH_ROUNDS = 15
 _DEAD = 0.05
 _ALIVE = 0.3
 _SHARE = 0.1
+_LONG = 4  # dead windows a turn; more is a server that was broken for a while
 
 
-def causes(seen: Sequence[Seen], found: Sequence[Change], *, host: str) -> Iterator[Cause]:
-    """Causes that the order of the windows, or their engines, gives away. A steady history has none."""
-    if (engine := _one_engine(seen, host)) is not None:
-        yield engine
-    elif (mixed := _good_and_dead(seen, host)) is not None:
-        yield mixed
+def mixture(seen: Sequence[Seen], *, host: str) -> Cause | None:
+    """Good and dead windows side by side, which no moment explains: one engine of several, or some of the requests."""
+    return _one_engine(seen, host) or _good_and_dead(seen, host)
+
+
+def causes(found: Sequence[Change], *, host: str) -> Iterator[Cause]:
+    """What a change downwards gives away. A steady history has none."""
     downs = [change for change in found if change.after < change.before]
     if downs and downs[-1].kind == "step":
         yield _step(downs[-1], host)
@@ -52,9 +54,9 @@ def _slide(change: Change, *, healed: bool, host: str) -> Cause:
     return Cause(
         "slow-decay",
         "a slow slide: what a server collects while it runs (prefix cache, KV), or requests that change; "
-        + ("a restart healed it" if healed else "a restart tells which"),
+        + ("a restart healed it" if healed else "the same prompts as before tell which"),
         f"{size} from {_time(change.first)} to {_time(change.last)}",
-        command("invoke", "health", "--host", host),
+        command("invoke", "bench", "--host", host),
     )
 
 
@@ -64,7 +66,7 @@ def _good_and_dead(seen: Sequence[Seen], host: str) -> Cause | None:
     kinds = [kind for window in enough if (kind := _kind(window)) is not None]
     dead = kinds.count("dead")
     turns = sum(one != other for one, other in pairwise(kinds))
-    if not kinds or min(dead, len(kinds) - dead) < max(2, _SHARE * len(kinds)) or turns < 3:
+    if not kinds or min(dead, len(kinds) - dead) < max(2, _SHARE * len(kinds)) or turns < max(3, dead / _LONG):
         return None
     return Cause(
         "good-and-dead-windows",

@@ -13,6 +13,7 @@ from roles.acceptance.effect import noise_floor
 from roles.acceptance.session import Completion, P, Session
 from roles.acceptance.statistics import ENOUGH_PROMPTS, Comparison, paired
 from roles.acceptance.verdict import Verdict, decide
+from roles.acceptance.version_facts import facts
 from roles.acceptance.window import PromptWindow, pool
 from roles.conditions import Conditions, differences
 
@@ -61,6 +62,14 @@ class GateResult:
         """The measurement as what later releases are compared with."""
         return Baseline(self.release, self.conditions, self.windows, self.again)
 
+    @property
+    def version_facts(self) -> tuple[str, ...]:
+        """What is known about speculation in this engine; nothing where all is well."""
+        engine = self.conditions.engine or ""
+        if self.verdict.outcome == "pass" or not engine.startswith("vllm "):
+            return ()
+        return facts(engine.removeprefix("vllm "), self.conditions.method)
+
     def as_json(self) -> dict[str, object]:
         """What gate.json holds; `roles.acceptance.baseline.from_json` reads it back."""
         return {
@@ -68,6 +77,7 @@ class GateResult:
             "verdict": self.verdict.as_json(),
             "causes": [asdict(cause) for cause in self.diagnosis.causes],
             "cannot_tell": list(self.diagnosis.cannot_tell),
+            "version_facts": list(self.version_facts),
             "probes": [asdict(prompt) for prompt in self.probes],
             "elapsed_s": self.elapsed_s,
         }

@@ -101,7 +101,8 @@ def judge(reading: Reading, *, label: str, policy: Gate | None = None, host: str
     windows = _samples(summary.seen)
     version = reading.versions[-1] if reading.versions else None
     verdict = decide(policy, windows, None, Conditions(engine=version, k=summary.k))
-    found = changes(summary.seen)
+    mixture = diagnosis_history.mixture(summary.seen, host=host)
+    found = () if mixture else changes(summary.seen)
     outcome, reasons = verdict.outcome, verdict.reasons
     if not windows:
         reasons = (f"no data: {reading.why_nothing}",)
@@ -113,13 +114,13 @@ def judge(reading: Reading, *, label: str, policy: Gate | None = None, host: str
         outcome, reasons = "fail", (_fell(since), *reasons)
     method = reading.method or ("dflash" if summary.accepted else "unknown")
     diagnosis = diagnose(recent.window, None, host=host, method=method)
-    causes = without_twins([*diagnosis_history.causes(summary.seen, found, host=host), *diagnosis.causes])
+    told = [mixture] if mixture else diagnosis_history.causes(found, host=host)
+    causes = without_twins([*told, *diagnosis.causes])
     notes = [note for note in verdict.notes if not note.startswith("no baseline")]
     if diagnosis.causes and reading.method is None and method == "dflash":
         notes.append("the log does not say the method of speculation: causes are told as for a DFlash drafter")
     if reading.layers and causes:
         notes.append(f"the engine reads the target's layers {reading.layers}: each of the config's ids plus 1 is right")
-    told = [*notes, *_notes(reading, summary)]
     return Judgement(
         label=label,
         host=host,
@@ -131,8 +132,8 @@ def judge(reading: Reading, *, label: str, policy: Gate | None = None, host: str
         causes=causes,
         cannot_tell=diagnosis.cannot_tell,
         changes=found,
-        notes=tuple(dict.fromkeys(told)),
-        version_facts=facts(version, reading.method) if version and (causes or outcome == "fail") else (),
+        notes=tuple(dict.fromkeys([*notes, *_notes(reading, summary)])),
+        version_facts=facts(version, reading.method) if version and outcome != "pass" else (),
         advice=advise(summary.window),
     )
 

@@ -1,5 +1,7 @@
 """The verdict as text: the number, its width, its meaning, the next command."""
 
+from collections.abc import Sequence
+
 from inventory.shell import command
 from roles.acceptance.diagnosis import Diagnosis
 from roles.acceptance.statistics import Interval
@@ -18,11 +20,13 @@ def as_text(
     release: str,
     prompts: str | None = None,
     closing: str | None = None,
+    known: Sequence[str] = (),
 ) -> str:
     """A few lines for a terminal, without colour and without a final newline.
 
     prompts: name and digest of the prompt set
     closing: what is in service now ("reverted to 2026-11-28T21-02-10Z-1c9e, which answers and accepts 3.04")
+    known:   facts about the engine's version
     """
     head = f"acceptance · {host} · release {release}"
     lines = [f"{head:<{_WIDTH}}  {verdict.outcome}"]
@@ -38,6 +42,7 @@ def as_text(
     for i, cause in enumerate(diagnosis.causes):
         lines.append(f"  {'or' if i else first}: {cause.cause} ({cause.why})")
     lines += [f"  cannot tell: {line}" for line in diagnosis.cannot_tell]
+    lines += [f"  known: {fact}" for fact in known]
     lines += [f"  note: {note}" for note in verdict.notes]
     next_ = diagnosis.causes[0].next if diagnosis.causes else next_step(verdict, host)
     ends = [f"next: {next_}"] if next_ else []

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from inventory.models import Gate
 from roles.acceptance.baseline import Baseline
 from roles.acceptance.collapse import EarlyLook, healthy_acceptance, look
-from roles.acceptance.effect import Outcome, judge, noise_floor
+from roles.acceptance.effect import SHORTER_BLOCK, Outcome, judge, noise_floor
 from roles.acceptance.power import rounds_needed
 from roles.acceptance.statistics import Comparison, Interval, acceptance_length, paired
 from roles.acceptance.window import PromptWindow, Window, at_positions, faults, pool
@@ -19,9 +19,6 @@ _UNUSABLE = 0.1  # share of windows that may be thrown out before nothing is dec
 _TOO_MANY = 20  # times what was measured: then it is the limit that is met, and nobody measures for so long
 _SUSPECT_GAIN = 0.5  # relative; more than any right config gained over a wrong one that still passed
 _LOOP_ROUNDS = 30  # fewer rounds may accept nearly everything by chance, or because the text is a list
-_SHORTER_BLOCK = (
-    0.12  # what the first positions of the same drafter gain at most when k falls from 15 to 5 (measured 3-12 %)
-)
 
 
 @dataclass(frozen=True)
@@ -240,6 +237,6 @@ def _at_equal_k(
     note = f"approximate: k differs, compared over the first {k} positions"
     longer = max(k_new, default=0) > k
     if longer:
-        note += f"; {100 * _SHORTER_BLOCK:g} % allowed for what a longer block costs them"
-    largest_drop = policy.max_drop + (_SHORTER_BLOCK if longer else 0.0)
+        note += f"; {100 * SHORTER_BLOCK:g} % allowed for what a longer block costs them"
+    largest_drop = policy.max_drop + (SHORTER_BLOCK if longer else 0.0)
     return at_positions(new, k), at_positions(old, k), k, largest_drop, (note,)

@@ -45,7 +45,32 @@ _FACTS = (
         ("dflash",),
         "was reported to lose acceptance with mixed drafters: their sliding layers' KV is evicted (#50169)",
     ),
-    _Fact("0.28.0", "0.29.0", (), "was reported to take 3.19 to 2.66 tokens a round at k=15 against 0.27.1"),
+    _Fact(
+        "0.28.0",
+        "0.29.0",
+        (),
+        "was reported to take 3.19 to 2.66 tokens a round at k=15 against 0.27.1: a default changed, so say "
+        "draft_sample_method in the speculative config",
+    ),
+    _Fact("0.8.0", "0.20.0", ("dflash",), "has no DFlash (#36847, in 0.20.0)"),
+    _Fact(
+        "0.20.0",
+        "0.28.0",
+        ("dflash",),
+        "reads mask_token_id on its V1 runner inside dflash_config only, not at the top level of the config",
+    ),
+    _Fact(
+        "0.26.0",
+        None,
+        ("dflash",),
+        "runs drafters that mix sliding and full layers on the V2 runner only (VLLM_USE_V2_MODEL_RUNNER=0 stops them)",
+    ),
+    _Fact(
+        "0.29.0",
+        "0.33.0",
+        ("dflash",),
+        "dies of requests that are longer than the drafter's max_position_embeddings (#57941, raised by 0.33.0)",
+    ),
     _Fact("0.17.1", "0.18.0", ("eagle", "eagle3"), "was reported to slide from 3.07 to 2.80 over hours (#41838)"),
     _Fact(
         "0.20.0",
@@ -59,8 +84,10 @@ _FACTS = (
 def facts(version: str, method: str | None) -> tuple[str, ...]:
     """Sentences about a release ("0.20.1") or a span ("0.20.0-0.23.0"); "some of them" where only a part has it.
 
-    method None is unknown: then facts of every method are told, with the method named.
+    method None is unknown: then facts of every method are told, with the method named. A build between releases
+    ("0.20.1.dev1+pr40898") may have mended what the release that it starts from has, which is said.
     """
+    version = version.partition("@")[0]
     found = _SPAN.fullmatch(version)
     if found is None:
         return ()
@@ -75,4 +102,6 @@ def facts(version: str, method: str | None) -> tuple[str, ...]:
         some = "" if first <= low and high < fixed else " (some of them)"
         whose = f" with {fact.methods[0]}" if fact.methods and method is None else ""
         told.append(f"vLLM {version}{some}{whose} {fact.text}")
+    if told and ".dev" in version:
+        told.append(f"vLLM {version} is no release: its own changes may have mended any of this")
     return tuple(told)

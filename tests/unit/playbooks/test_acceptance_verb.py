@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from playbooks.acceptance import Options, run_files
+from tests.unit.acceptance.cases import load, paths
 from tests.unit.acceptance.printed_logs import log
 from tests.unit.acceptance.simulate import ALL_WRONG_C1, RIGHT_K15
+from tests.unit.acceptance.test_histories import printed
 
 CHECKOUT = Path(__file__).parents[3]
 INVOKE = [str(Path(sys.executable).with_name("invoke")), "acceptance"]
@@ -45,6 +47,31 @@ def test_two_logs_are_compared(logs: Path) -> None:
     code, out, _ = typed("--compare", str(logs / "good.log"), str(logs / "bad.log"))
     assert code == 1
     assert out.splitlines()[0].split()[:5] == ["acceptance", "·", "bad.log", "against", "good.log"]
+
+
+@pytest.mark.parametrize(
+    ("case", "code", "said"),
+    [
+        ("upgrade-changed-a-default-compared", 1, "most likely: the engine changed from vLLM 0.27.1 to vLLM 0.28.0"),
+        ("upgrade-changed-a-default", 1, "where vLLM 0.27.1 became 0.28.0"),
+        ("k-15-against-k-5", 0, "acceptance rates do not compare"),
+        ("slow-decay", 0, "drift: 3.0"),
+        ("slower-than-no-speculation", 1, "slower than without speculation: 200.0 ->"),
+    ],
+)
+def test_public_reports_are_judged_as_they_turned_out(case: str, code: int, said: str, tmp_path: Path) -> None:
+    """3.19 to 2.66 is an upgrade's, 12 % at k=15 after 43 % at k=5 is nobody's, 3.07 to 2.80 over hours is a slide."""
+    told = load(next(path for path in paths("histories") if path.stem == case))
+    after, before = tmp_path / "after.log", tmp_path / "before.log"
+    after.write_bytes(printed(told["pieces"]))
+    words = ["--log", str(after)]
+    if "before" in told:
+        before.write_bytes(printed(told["before"]))
+        words = ["--compare", str(before), str(after)]
+    ended, out, err = typed(*words)
+    assert (ended, err) == (code, "")
+    assert said in out
+    assert ("step:" in out) == ("step" in told["changes"])
 
 
 @pytest.mark.parametrize(
