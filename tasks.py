@@ -236,7 +236,7 @@ def bench_compare(
 ) -> None:
     """Put two or more measurements side by side: numbers, what differs, and whether they may be compared. Asks no host.
 
-    Files: what `bench --save` wrote, vllm bench serve, GuideLLM, SGLang's bench_serving.
+    Files: what `bench --save` wrote, vllm bench serve, GuideLLM, AIPerf, SGLang's bench_serving.
 
     Examples:
       invoke bench.compare last-1 last
@@ -253,7 +253,7 @@ def bench_compare(
     klass=TakesSeveral,
     iterable=["files", "set_"],
     help={
-        "files": "result files of vllm bench serve, GuideLLM, SGLang's bench_serving, or bench --save",
+        "files": "result files of vllm bench serve, GuideLLM, AIPerf, SGLang's bench_serving, or bench --save",
         "host": "where they were measured (default: elsewhere)",
         "set": 'what they do not say, NAME=VALUE: "engine=sglang 0.5.23", k=3, temperature=0; several times',
         "json": COMMON["json"],

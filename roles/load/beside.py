@@ -6,6 +6,7 @@ from roles.load.figures import figures
 from roles.load.history import Run
 from roles.load.values import number
 
+_ROOMS = frozenset({"engine", "gpus"})
 _DEEPEST = 3
 _BESIDE: Mapping[tuple[str, ...], tuple[str, float]] = {
     ("engine", "kv_usage"): ("KV cache full, %", 100),
@@ -23,7 +24,7 @@ def beside(runs: Sequence[Run]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         path
         for run in runs
         for name, value in (run.summary or {}).items()
-        if "goodput" in str(name) or name == "engine"
+        if "goodput" in str(name) or name in _ROOMS
         for path in _numbers_in(value, (str(name),))
     ]
     found = []
@@ -51,7 +52,7 @@ def _counted(value: float | None, factor: float) -> str:
 
 def _said(path: tuple[str, ...]) -> tuple[str, float]:
     """A name that nobody gave a word, and the factor that its unit asks for."""
-    words = " ".join(path[1:] if path[0] == "engine" else path).replace("_", " ")
+    words = " ".join(path[1:] if path[0] in _ROOMS else path).replace("_", " ")
     if path[-1].endswith("_s") and not path[-1].endswith(("tok_s", "req_s")):
         return f"{words.removesuffix(' s')}, ms", 1e3
     if path[-1].endswith(("_rate", "_share")):

@@ -26,6 +26,7 @@ def report(runs: Sequence[Run], *, title: str) -> str:
         against=found.against,
         numbers=[{"label": _label(number), "cells": _cells(number)} for number in found.numbers],
         beside=found.beside,
+        kinds=found.kinds,
         engines=found.engines,
         notes=notes(found.engines),
         untold=found.untold,

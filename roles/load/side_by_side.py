@@ -8,6 +8,7 @@ from roles.load.beside import beside
 from roles.load.compare import METRICS, Comparison, Row, compare
 from roles.load.engines import Measure, apart, engine_of, measures, untold
 from roles.load.history import Run
+from roles.load.kinds import by_kind
 from roles.load.plot import Load
 from roles.load.values import number
 
@@ -68,6 +69,7 @@ class SideBySide:
     against: each later run with the first one under the same load, else with the first of all; none for the further
              loads of a sweep, which are other work on purpose
     beside:      numbers that are shown and not judged: goodput, KV cache, queue; (name, a cell for each run)
+    kinds:       tok/s of one stream by kind of prompt, likewise
     engines:     where engines or methods differ, what each measure means across them; () otherwise
     """
 
@@ -75,6 +77,7 @@ class SideBySide:
     against: tuple[Against, ...]
     numbers: tuple[Number, ...]
     beside: tuple[tuple[str, tuple[str, ...]], ...]
+    kinds: tuple[tuple[str, tuple[str, ...]], ...]
     conditions: tuple[Condition, ...]
     engines: tuple[Measure, ...]
     untold: tuple[str, ...]
@@ -112,6 +115,7 @@ class SideBySide:
                 }
                 for one in self.against
             ],
+            "kinds": {kind: list(cells) for kind, cells in self.kinds},
             "engines": [measure.as_json() for measure in self.engines],
             "untold": list(self.untold),
         }
@@ -126,6 +130,7 @@ def side_by_side(runs: Sequence[Run]) -> SideBySide:
         against=against,
         numbers=tuple(_numbers(runs, against)),
         beside=beside(runs),
+        kinds=by_kind(runs),
         conditions=_conditions(runs),
         engines=measures(runs, [one.comparison for one in against]) if across else (),
         untold=untold(runs) if across else (),

@@ -62,6 +62,8 @@ def _numbers(found: SideBySide) -> Table:
         table.add_row(_label(one), *(_cell(found, one, place) for place in range(len(found.runs))))
     for name, cells in found.beside:
         table.add_row(name, *cells)
+    for kind, cells in found.kinds:
+        table.add_row(f"one stream tok/s, {kind}", *cells)
     return table
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from inventory.errors import UsageError
-from roles.load.files import guidellm, saved, sglang_serving, vllm_serve
+from roles.load.files import aiperf, guidellm, saved, sglang_serving, vllm_serve
 from roles.load.files.fields import Source
 from roles.load.history import Run
 
@@ -19,7 +19,7 @@ class _Format(NamedTuple):
     runs: Callable[[Mapping[str, object], Source], Iterator[Run]]
 
 
-_FORMATS = tuple(_Format(room.recognise, room.runs) for room in (saved, guidellm, sglang_serving, vllm_serve))
+_FORMATS = tuple(_Format(room.recognise, room.runs) for room in (saved, guidellm, aiperf, sglang_serving, vllm_serve))
 
 
 def read_results(path: Path, host: str) -> tuple[Run, ...]:
@@ -38,10 +38,11 @@ def read_results(path: Path, host: str) -> tuple[Run, ...]:
     if not found:
         raise UsageError(
             f"{path} holds no results that are known here",
-            why=["Known are vllm bench serve, GuideLLM, SGLang's bench_serving, and invoke bench --save."],
+            why=["Known are vllm bench serve, GuideLLM, AIPerf, SGLang's bench_serving, and invoke bench --save."],
             tries=[
                 "vllm bench serve ... --save-result --save-detailed",
                 "guidellm run ... --output kind=json,path=FILE.json",
+                "aiperf profile ... --use-server-token-count      (profile_export_aiperf.json)",
                 "python -m sglang.bench_serving ... --output-file FILE.jsonl --output-details",
             ],
         )

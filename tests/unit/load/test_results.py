@@ -97,6 +97,20 @@ def test_the_same_prompts_are_compared_and_others_are_not(tmp_path: Path) -> Non
     assert any("prompts" in refusal for refusal in compare(before, BEFORE).refusals)
 
 
+def test_tokens_that_a_tool_counted_its_own_way_are_not_compared(tmp_path: Path) -> None:
+    case = json.loads(next(path for path in CASES if "aiperf" in path.stem).read_text())
+    own, servers = (_one(tmp_path, line) for line in case["lines"])
+    assert compare(BEFORE, own).refusals[-1].startswith("the run now: aiperf counted 629 tokens, the server 384")
+    assert not servers.doubts
+
+
+def test_a_histogram_of_accepted_drafts_is_exact_counts(tmp_path: Path) -> None:
+    case = json.loads(next(path for path in CASES if "aiperf" in path.stem).read_text())
+    histogram = {"pooled_spec_decode_acceptance_histogram": {"0": 20, "1": 30, "3": 50}}
+    run = _one(tmp_path, {**case["lines"][1], **histogram})
+    assert run.counts == {"rounds": 100, "accepted": 180, "drafted": 0, "per_position": [80, 50, 50], "k": None}
+
+
 def test_failed_requests_are_told_and_many_spoil_a_run(tmp_path: Path) -> None:
     few, many = (_one(tmp_path, {**VLLM, "failed": failed}).doubts[0] for failed in (1, 10))
     assert few["message"] == "1 of 51 requests failed"

@@ -140,3 +140,14 @@ def test_programs_get_the_same_without_single_requests() -> None:
     assert "requests" not in document["runs"][0]["summary"]
     assert document["comparisons"][0]["verdict"] == "yes"
     assert document["conditions"]["k"] == {"values": [5, 3], "differs": True}
+
+
+def test_kinds_of_prompts_have_speeds_of_their_own() -> None:
+    requests = [
+        {"prompt": "a", "kind": "code", "tokens": 100, "latency_s": 1.0},
+        {"prompt": "b", "kind": "code", "tokens": 20, "latency_s": 1.0},
+        {"prompt": "c", "kind": "prose", "tokens": 30, "latency_s": 1.0},
+    ]
+    run = replace(BEFORE, summary={"requests": requests})
+    assert side_by_side([run, BEFORE]).kinds == (("code", ("60.0", "-")), ("prose", ("30.0", "-")))
+    assert side_by_side([replace(run, summary={"requests": requests[:2]})]).kinds == ()
