@@ -1,7 +1,7 @@
 """Any engine's log, line by line: each line about speculation becomes a window, or is thrown out with a reason."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -60,10 +60,9 @@ def _says_something(raw: bytes) -> bool:
 def _pace(before: Line, line: Line) -> float | None:
     """Seconds for each token that rounds emitted, from a statistics line and the spec line after it."""
     stats = vllm_spec.stats_of(before.text, before.at)
-    window = vllm_spec.window_of(line.text, line.at, stats, unequal=False) if stats else None
-    if not isinstance(window, Window) or not window.span_s:
+    if stats is None or not stats.generation_per_s or (None not in (before.at, line.at) and before.at != line.at):
         return None
-    return window.span_s / (window.accepted + window.rounds)
+    return 1 / stats.generation_per_s
 
 
 class LogReader:
@@ -136,23 +135,28 @@ class LogReader:
         """Whether drafts may be shorter than k."""
         return self._server.unequal
 
-    def batch(self, windows: Iterable[tuple[Window, int]], last: tuple[bytes, bytes], number: int) -> None:
-        """Take many spec lines at once, added up; `last` are the last of them and the line before it."""
-        before, line = (unwrap(raw) for raw in last)
-        self._server.origin(before.origin)
-        self._server.origin(line.origin)
-        version = self._server.version()
-        busy = _pace(before, line)
-        for window, lines in windows:
+    @property
+    def found(self) -> int:
+        """How much was counted so far: lines and figures."""
+        return self.series.kept + len(self._fragments) + len(self._sglang) + bool(self._block) + bool(self._metrics)
+
+    def batch(self, windows: Sequence[tuple[Window, int, bytes]], before: bytes, number: int) -> None:
+        """Take spec lines that were added up: (window, how many, the last of them); the last one follows `before`."""
+        stats = unwrap(before)
+        busy = _pace(stats, Line(""))
+        for i, (window, lines, last) in enumerate(windows, start=1):
+            line = unwrap(last)
+            for origin in (stats.origin if i == len(windows) else None, line.origin):
+                self._server.origin(origin)
             self._engines["vLLM"] += lines
             timed = replace(window, span_s=busy * (window.accepted + window.rounds)) if busy else window
-            self.series.add(Seen(timed, number, line.at, None, version), of=lines)
+            self.series.add(Seen(timed, number, line.at, None, self._server.version()), of=lines)
 
     def now(self, tail: bytes) -> None:
         """Take the last lines of a log whose spec lines were taken already: they say how fast it is."""
         lines = [unwrap(raw) for raw in tail.splitlines() if b"generation t" in raw or b"Per-position" in raw]
         for before, line in zip(lines[-2::-1], lines[::-1], strict=False):
-            if (busy := _pace(before, line)) is not None:
+            if vllm_spec.is_spec(line.text) and (busy := _pace(before, line)) is not None:
                 self.series.pace(busy)
                 return
 
@@ -234,7 +238,8 @@ class LogReader:
             self.series.add(Seen(found, number, line.at if line else None))
 
     def _throw(self, number: int, text: str, reason: str) -> None:
-        self._reasons[reason] += 1
+        known = reason in self._reasons or len(self._reasons) < _MOST_THROWN_OUT
+        self._reasons[reason if known else "other reasons"] += 1
         if len(self._thrown_out) < _MOST_THROWN_OUT:
             self._thrown_out.append(ThrownOut(number, text[:400], reason))
 

@@ -1,35 +1,24 @@
 """Reads log files of any size in constant memory: line by line, and large ones by searching them."""
 
 import codecs
-import fcntl
 import gzip
 import io
 import os
-import shutil
 import stat
-import subprocess
 import zlib
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Protocol
 
-from roles.acceptance.bulk import NEEDLE, Batch, Gatherer, batch_of_lines
 from roles.acceptance.loglines import LogReader
 
-_BLOCK = 256 << 10
 _SMALL = 8 << 20
 """A file up to here, and any stream up to here, is read with every line looked at."""
 _HEAD = 256 << 10
 """Of a larger file this much: it says whose log it is and how its server was started."""
-_LONGEST_LINE = 4 << 20
-_MOST_UTF16 = 64 << 20
-_PIPE = 1 << 20
-_PIECES = 4
 _TAIL = 64 << 10
+_PIECE = 128 << 10
 _GZIP = b"\x1f\x8b"
-_OTHERS = (b"Speculative metrics: ", b"accept len: ", b"draft acceptance", b'"draft_n_accepted"')
-"""Words of other engines, searched for as long as it is not known that vLLM's V1 engine writes the log."""
 
 
 class Readable(Protocol):
@@ -39,11 +28,45 @@ class Readable(Protocol):
         """Fill the buffer as far as there is something; how much, 0 at the end."""
 
 
+class _Unpacked:
+    """A compressed file, as far as it is whole."""
+
+    def __init__(self, file: gzip.GzipFile) -> None:
+        self._file = file
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """As a file does."""
+        try:
+            part = self._file.read1(len(buffer))  # one piece: what is read before an error is not lost with it
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            return 0
+        buffer[: len(part)] = part
+        return len(part)
+
+
+class _Utf16:
+    """What PowerShell writes with >, as UTF-8."""
+
+    def __init__(self, file: Readable) -> None:
+        self._file = file
+        self._decode = codecs.getincrementaldecoder("utf-16")(errors="replace").decode
+        self._pending = memoryview(b"")
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """As a file does."""
+        part = bytearray(_PIECE)
+        while not self._pending and (got := self._file.readinto(memoryview(part))):
+            self._pending = memoryview(self._decode(part[:got]).encode("utf-8", errors="replace"))
+        size = min(len(buffer), len(self._pending))
+        buffer[:size] = self._pending[:size]
+        self._pending = self._pending[size:]
+        return size
+
+
 def read_file(path: Path, reader: LogReader, number: int = 0) -> int:
     """Give the lines of a file (gzip is recognised by its first bytes) to the reader; returns how many were seen.
 
-    Raises OSError for what cannot be opened. A gzip file that is cut is read as far as it goes. In a large log grep
-    looks for the lines that count, where there is one.
+    Raises OSError for what cannot be opened. Lines are counted as long as all of them are looked at.
     """
     with ExitStack() as stack:
         raw = stack.enter_context(path.open("rb", buffering=0))
@@ -53,140 +76,57 @@ def read_file(path: Path, reader: LogReader, number: int = 0) -> int:
         first = raw.read(len(_GZIP))
         raw.seek(0)
         if first == _GZIP:
-            return read_stream(stack.enter_context(gzip.open(raw)), reader, number)
+            return read_stream(_Unpacked(stack.enter_context(gzip.open(raw))), reader, number)
         if first in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}:
-            return _utf16(raw, reader, number)
-        if kind.st_size <= _SMALL:
-            return read_stream(raw, reader, number)
-        number = _head(raw, reader, number)
-        grep = shutil.which("grep")
-        if grep is None or not _usual(reader):
-            return _searched(raw, reader, number, _OTHERS)
-        with _grep(grep, raw) as found:
-            _found(found, reader, number)
-        with path.open("rb") as end:  # how fast it is now, and which engine that is, stands in the last lines
-            end.seek(-_TAIL, io.SEEK_END)
-            reader.now(end.read())
-        return number
+            return read_stream(_Utf16(raw), reader, number)
+        return _read(raw, reader, number, _SMALL if kind.st_size <= _SMALL else _HEAD)
 
 
 def read_stream(file: Readable, reader: LogReader, number: int = 0) -> int:
-    """The same for what is open already. Lines are counted as long as all of them are looked at."""
-    seen = 0
-    gatherer = Gatherer()
-    for block in _blocks(file):
-        if seen < _SMALL:
-            number = _lines(block, reader, number)
+    """The same for what is open already."""
+    return _read(file, reader, number, _SMALL)
+
+
+def _read(file: Readable, reader: LogReader, number: int, whole: int) -> int:
+    """Read the first `whole` bytes. Search the rest, if searching those would have found what was read in them."""
+    head = _first(file, whole)
+    cut = head.rfind(b"\n") + 1 if len(head) == whole else len(head)
+    had = reader.found
+    number = _lines(head[:cut], reader, number)
+    if len(head) < whole:
+        return number
+    from roles.acceptance.blocks import block_of, blocks
+    from roles.acceptance.search import Search
+
+    trial = LogReader()
+    search = Search(trial, after_start=0)
+    search.take(block_of(head[:cut]), number)
+    search.end(number)
+    search = Search(reader)
+    trusted = trial.found == reader.found - had
+    tail = b""
+    for block in blocks(file, head[cut:]):
+        if trusted:
+            search.take(block, number)
+            tail = bytes(block.buffer[max(0, block.size - _TAIL) : block.size])
         else:
-            _search(block, reader, number, gatherer, () if _usual(reader) else _OTHERS)
-        seen += len(block)
-    _give(gatherer.flush(), reader, number)
+            number = _lines(bytes(block.buffer[: block.size]), reader, number)
+    search.end(number)
+    reader.now(tail)  # how fast it is now stands in the last lines
     return number
 
 
-def _utf16(raw: io.FileIO, reader: LogReader, number: int) -> int:
-    """What PowerShell writes with >; as much of it as a usual log has."""
-    text = raw.read(_MOST_UTF16) or b""
-    return _lines(text.decode("utf-16", errors="replace").encode(), reader, number)
+def _first(file: Readable, size: int) -> bytes:
+    buffer = bytearray(size)
+    filled = 0
+    with memoryview(buffer) as view:
+        while filled < size and (got := file.readinto(view[filled:])):
+            filled += got
+    return bytes(buffer[:filled])
 
 
-def _usual(reader: LogReader) -> bool:
-    """Whether all lines that count are known to be those of vLLM's V1 engine."""
-    return reader.engine == "vLLM" and not reader.is_v0
-
-
-def _head(raw: io.FileIO, reader: LogReader, number: int) -> int:
-    block = raw.read(_HEAD) or b""
-    end = block.rfind(b"\n") + 1 or len(block)
-    raw.seek(end)
-    return _lines(block[:end], reader, number)
-
-
-@contextmanager
-def _grep(grep: str, raw: io.FileIO) -> Iterator[io.FileIO]:
-    """Spec lines, from where `raw` is to its end."""
-    words = NEEDLE.decode()
-    with subprocess.Popen(
-        [grep, "-aF", "-e", words], stdin=raw, stdout=subprocess.PIPE, bufsize=0, env={"LC_ALL": "C"}
-    ) as process:
-        found = cast("io.FileIO", process.stdout)
-        with suppress(OSError, AttributeError):
-            fcntl.fcntl(found, fcntl.F_SETPIPE_SZ, _PIPE)
-        yield found
-
-
-def _found(file: io.FileIO, reader: LogReader, number: int) -> None:
-    """What grep found, in pieces that are worth an array operation."""
-    pieces: list[bytes] = []
-    for block in _blocks(file):
-        pieces.append(block)
-        if len(pieces) == _PIECES:
-            _give(batch_of_lines(b"".join(pieces)), reader, number)
-            pieces.clear()
-    if pieces:
-        _give(batch_of_lines(b"".join(pieces)), reader, number)
-
-
-def _searched(file: io.FileIO, reader: LogReader, number: int, others: tuple[bytes, ...]) -> int:
-    gatherer = Gatherer()
-    for block in _blocks(file):
-        _search(block, reader, number, gatherer, others)
-    _give(gatherer.flush(), reader, number)
-    return number
-
-
-def _lines(block: bytes, reader: LogReader, number: int) -> int:
-    for line in io.BytesIO(block):
+def _lines(text: bytes, reader: LogReader, number: int) -> int:
+    for line in io.BytesIO(text):
         number += 1
         reader.line(number, line)
     return number
-
-
-def _search(block: bytes, reader: LogReader, number: int, gatherer: Gatherer, others: tuple[bytes, ...]) -> None:
-    if reader.unequal:
-        others = (NEEDLE, *others)
-    else:
-        _give(gatherer.block(block), reader, number)
-    for needle in others:
-        at = block.find(needle)
-        while at >= 0:
-            start = block.rfind(b"\n", 0, at) + 1
-            end = block.find(b"\n", at) + 1 or len(block)
-            reader.line(number, block[start:end])
-            at = block.find(needle, end)
-
-
-def _give(batch: Batch | None, reader: LogReader, number: int) -> None:
-    if batch is None:
-        return
-    reader.batch(batch.windows, batch.last, number)
-    for line in batch.odd:
-        reader.line(number, line)
-
-
-def _blocks(file: Readable) -> Iterator[bytes]:
-    """Pieces of about a quarter of a megabyte that end with a line, the last one as it is."""
-    buffer = bytearray(2 * _BLOCK)
-    kept = 0
-    while True:
-        if kept + _BLOCK > len(buffer):
-            buffer.extend(bytes(_BLOCK))  # a very long line
-        with memoryview(buffer) as view:
-            try:
-                got = file.readinto(view[kept : kept + _BLOCK])
-            except (EOFError, zlib.error, gzip.BadGzipFile):
-                got = 0  # a compressed file that is cut
-            total = kept + (got or 0)
-            if not got:
-                break
-            end = buffer.rfind(b"\n", 0, total) + 1
-            if not end and total < _LONGEST_LINE:
-                kept = total
-                continue
-            end = end or total
-            block = bytes(view[:end])
-            kept = total - end
-            view[:kept] = bytes(view[end:total])
-        yield block
-    if kept:
-        yield bytes(buffer[:kept])

@@ -56,8 +56,8 @@ class Ticks:
         self._draft_tokens: int | None = None
         self._estimated = False
 
-    def __bool__(self) -> bool:
-        return bool(self._ticks)
+    def __len__(self) -> int:
+        return len(self._ticks)
 
     def setup(self, text: str) -> None:
         """Learn from the line with the server's arguments."""

@@ -40,6 +40,17 @@ class Stats:
     running: int | None = None
 
 
+@dataclass(frozen=True)
+class Places:
+    """Where the figures of a spec line stand in it: (start, end) of each."""
+
+    accepted: tuple[int, int]
+    drafted: tuple[int, int]
+    rates: tuple[tuple[int, int], ...]
+    rate: tuple[int, int]
+    length: tuple[int, int] | None
+
+
 def stats_of(text: str, at: str | None) -> Stats | None:
     """Read a statistics line; None for any other."""
     found = _STATS.search(text)
@@ -53,6 +64,26 @@ def stats_of(text: str, at: str | None) -> Stats | None:
 def is_spec(text: str) -> bool:
     """Whether the line is about speculation, whole or cut."""
     return _SPEC.search(text) is not None
+
+
+def places_of(text: str) -> Places | None:
+    """Where the figures are that `window_of` counts with; None for a line that is cut, or where one is no number."""
+    found, length = _COUNTS.search(text), _LENGTH.search(text)
+    rate = _rate_of(text, found) if found else None
+    if found is None or rate is None or "nan" in (rate[1], length[1] if length else None) or "nan" in found["rates"]:
+        return None
+    if rate.re is _RATE_FIRST and _MORE_RATES.match(found["rest"]):
+        return None
+    shift = found.start("rest") if rate.re is _RATE_LAST else 0
+    start = found.start("rates")
+    rates = tuple((start + one.start(), start + one.end()) for one in re.finditer(r"[\d.]+", found["rates"]))
+    return Places(
+        found.span("accepted"),
+        found.span("drafted"),
+        rates,
+        (rate.start(1) + shift, rate.end(1) + shift),
+        length.span(1) if length else None,
+    )
 
 
 def since_last_s(text: str) -> float | None:
@@ -74,17 +105,16 @@ def window_of(text: str, at: str | None, stats: Stats | None, *, unequal: bool) 
     found = _COUNTS.search(text)
     if found is None:
         return "the line is cut"
-    rate_first, rate_last = _RATE_FIRST.search(text), _RATE_LAST.match(found["rest"])
-    if rate_first is None and rate_last is None:
+    rate = _rate_of(text, found)
+    if rate is None:
         return "the line is cut"  # only its closing rate tells that the list of positions is whole
-    if rate_first and not rate_last and _MORE_RATES.match(found["rest"]):
+    if rate.re is _RATE_FIRST and _MORE_RATES.match(found["rest"]):
         return "the line is cut inside the list of positions"
     accepted, drafted = int(found["accepted"]), int(found["drafted"])
     printed = found["rates"].split(", ")
     if not drafted or "nan" in printed:
         return "no token was drafted in this window"
-    rate = rate_first or rate_last
-    if rate and rate[1] != "nan" and not isclose(float(rate[1]), 100 * accepted / drafted, rel_tol=0, abs_tol=0.0501):
+    if rate[1] != "nan" and not isclose(float(rate[1]), 100 * accepted / drafted, rel_tol=0, abs_tol=0.0501):
         return f"acceptance rate {rate[1]} % is not {accepted}/{drafted}"
     length = _LENGTH.search(text)
     mean = float(length[1]) if length and length[1] != "nan" else None
@@ -95,6 +125,11 @@ def window_of(text: str, at: str | None, stats: Stats | None, *, unequal: bool) 
         return window
     span_s = (accepted + window.rounds) / stats.generation_per_s if stats.generation_per_s else None
     return Window(**{**vars(window), "engine": stats.engine, "span_s": span_s})
+
+
+def _rate_of(text: str, found: re.Match[str]) -> re.Match[str] | None:
+    """The acceptance rate behind the counts, or else before them."""
+    return _RATE_LAST.match(found["rest"]) or _RATE_FIRST.search(text)
 
 
 def _counted(rates: list[float], accepted: int, drafted: int, length: float | None, *, unequal: bool) -> Window | str:

@@ -10,6 +10,7 @@ Source = Literal["request", "counters", "log"]
 """Where counts come from, best first: per-request histograms, /metrics deltas, log lines."""
 
 _IMMATERIAL_TOKENS = 2  # a health check's token, or an end-of-text token that one side does not count
+_MOST_DOUBTS = 12  # of many windows added up: each may name its own numbers
 _WORST_LAST: tuple[Source, ...] = ("request", "counters", "log")
 
 
@@ -174,7 +175,7 @@ def pool(windows: Iterable[Window]) -> Window:
         span_s=_span(given) if len(engines) == 1 else None,
         engine=engines.pop() if len(engines) == 1 else None,
         source=max((window.source for window in given), key=_WORST_LAST.index, default="counters"),
-        doubts=tuple(dict.fromkeys(doubts)),
+        doubts=tuple(dict.fromkeys(reversed(doubts)))[_MOST_DOUBTS - 1 :: -1],
         emitted=_sum_if_all([window.emitted for window in given]),
     )
 

@@ -1,20 +1,19 @@
 """Large logs are searched instead of read, and give the same counts as line by line."""
 
+import gzip
+import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from roles.acceptance import scan
-from roles.acceptance.bulk import NEEDLE, Batch, Gatherer, batch_of_lines
+from roles.acceptance import blocks, scan
 from roles.acceptance.loglines import LogReader, read
 from roles.acceptance.reading import Reading
-from roles.acceptance.window import Window, pool
+from roles.acceptance.window import pool
 from tests.bench.log_generator import write
 from tests.unit.acceptance.printed_logs import log
 from tests.unit.acceptance.simulate import FIELD_REPORT_K5, RIGHT_K15
-from tests.unit.acceptance.test_loglines import PIECES, printed
+from tests.unit.acceptance.test_loglines import printed
 
 
 def scanned(path: Path) -> Reading:
@@ -23,13 +22,25 @@ def scanned(path: Path) -> Reading:
     return reader.reading()
 
 
-@pytest.fixture(params=["grep", "no grep"])
-def small_is_large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes 64 KiB count as a large log."""
+@pytest.fixture
+def small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes 64 KiB count as a large log, and its blocks small."""
     monkeypatch.setattr(scan, "_SMALL", 64 << 10)
     monkeypatch.setattr(scan, "_HEAD", 32 << 10)
-    if request.param == "no grep":
-        monkeypatch.setattr("roles.acceptance.scan.shutil.which", lambda name: None)
+    monkeypatch.setattr(blocks, "_SIZE", 64 << 10)
+
+
+def unequal(rounds: int) -> str:
+    """A spec line of drafts of up to three tokens."""
+    counts = [rounds * 2 // 3, rounds // 3, rounds // 7]
+    drafted = rounds * 3 - rounds // 5
+    rates = ", ".join(f"{count / rounds:.3f}" for count in counts)
+    return (
+        f"INFO 05-09 12:25:53 [metrics.py:120] SpecDecoding metrics: Mean acceptance length: {1 + sum(counts) / rounds:.2f}, "
+        f"Accepted throughput: 1.00 tokens/s, Drafted throughput: 1.00 tokens/s, Accepted: {sum(counts)} tokens, "
+        f"Drafted: {drafted} tokens, Per-position acceptance rate: {rates}, "
+        f"Avg Draft acceptance rate: {100 * sum(counts) / drafted:.1f}%"
+    )
 
 
 def counts(reading: Reading) -> tuple[int, int, int, int]:
@@ -44,6 +55,88 @@ def test_a_large_log_gives_the_counts_that_were_written(tmp_path: Path) -> None:
     assert counts(reading) == (truth["windows"], truth["rounds"], truth["accepted"], truth["drafted"])
     assert reading.versions[0] == "0.20.1"
     assert reading.thrown_out == ()
+
+
+@pytest.mark.usefixtures("small_is_large")
+def test_a_restart_in_the_middle_of_a_large_log_is_seen(tmp_path: Path) -> None:
+    """Another version with another k and method, far behind what is read whole."""
+    first = log(RIGHT_K15, windows=1500, version="0.23.0")
+    second = log(FIELD_REPORT_K5, windows=1500, version="0.32.0", seed=2)
+    path = tmp_path / "serve.log"
+    path.write_bytes(first + second)
+    reading = scanned(path)
+    assert next((one.version, one.window.k) for one in reading.seen if one.version) == ("0.23.0", 15)
+    assert {(one.version, one.window.k) for one in reading.seen} == {("0.23.0", 15), ("0.32.0", 5)}
+    assert reading.versions == ("0.23.0", "0.32.0")
+    assert reading.kept == 3000
+
+
+@pytest.mark.usefixtures("small_is_large")
+def test_a_restart_is_seen_among_lines_full_of_quotes(tmp_path: Path) -> None:
+    noise = (
+        b"(APIServer pid=7) INFO 05-09 12:00:00 [logger.py:40] Received request 'a': prompt: 'it''s', params: 'x'\n"
+        * 3000
+    )
+    path = tmp_path / "serve.log"
+    path.write_bytes(
+        log(RIGHT_K15, windows=800, version="0.23.0")
+        + noise
+        + log(FIELD_REPORT_K5, windows=800, version="0.32.0")
+        + noise
+    )
+    assert scanned(path).versions == ("0.23.0", "0.32.0")
+
+
+@pytest.mark.usefixtures("small_is_large")
+def test_a_restart_without_another_sign_than_line_numbers_is_seen(tmp_path: Path) -> None:
+    first, second = (log(FIELD_REPORT_K5, windows=1000, version=version) for version in ("0.23.0", "0.32.0"))
+    path = tmp_path / "serve.log"
+    path.write_bytes(b"".join(part[part.index(b"\n") + 1 :] for part in (first, second)))
+    assert next(one.version for one in scanned(path).seen) == "0.20.0-0.23.0"
+    assert [one.version for one in scanned(path).seen][-1] == "0.32.0-0.33.0"
+
+
+@pytest.mark.usefixtures("small_is_large")
+def test_an_ngram_log_is_counted_as_line_by_line(tmp_path: Path) -> None:
+    lines = [unequal(rounds) for rounds in range(20, 1500)]
+    start = log(FIELD_REPORT_K5, windows=0, method="ngram").decode()
+    text = (start + "\n".join(lines) + "\n").encode()
+    path = tmp_path / "serve.log"
+    path.write_bytes(text)
+    slow, fast = read(text.splitlines(keepends=True)), scanned(path)
+    assert counts(slow) == counts(fast)
+    assert pool(slow.windows).per_position == pool(fast.windows).per_position
+
+
+@pytest.mark.usefixtures("small_is_large")
+@pytest.mark.parametrize("wrap", ["gzip", "cut gzip", "utf-16", "json", "crlf", "one line"])
+def test_a_large_log_in_other_clothes_gives_its_counts(tmp_path: Path, wrap: str) -> None:
+    text = log(FIELD_REPORT_K5, windows=600)
+    path = tmp_path / "serve.log"
+    if wrap == "json":
+        text = b"".join(json.dumps({"log": line + "\n"}).encode() + b"\n" for line in text.decode().splitlines())
+    elif wrap == "crlf":
+        text = text.replace(b"\n", b"\r\n")
+    elif wrap == "one line":
+        text += b"x" * 300_000
+    slow = read(text.splitlines(keepends=True))
+    packed = {
+        "gzip": gzip.compress(text),
+        "utf-16": text.decode().encode("utf-16"),
+        "cut gzip": gzip.compress(text)[:-4],
+    }
+    path.write_bytes(packed.get(wrap, text))
+    assert counts(scanned(path)) == counts(slow)
+    assert slow.kept == 600
+
+
+@pytest.mark.usefixtures("small_is_large")
+def test_a_large_log_whose_lines_cannot_be_searched_for_is_read(tmp_path: Path) -> None:
+    """journalctl writes a coloured message as numbers: no word of it is in the file."""
+    lines = log(FIELD_REPORT_K5, windows=150).splitlines()
+    path = tmp_path / "journal.json"
+    path.write_text("".join(json.dumps({"MESSAGE": list(b"\x1b[32m" + line)}) + "\n" for line in lines))
+    assert scanned(path).kept == 150
 
 
 @pytest.mark.usefixtures("small_is_large")
@@ -105,50 +198,3 @@ def test_memory_does_not_grow_with_sglangs_lines_either() -> None:
     window = pool(reading.windows)
     assert len(reading.seen) <= 8192
     assert (reading.kept, window.rounds, window.accepted, window.k) == (20_000, 800_000, 1_200_000, 3)
-
-
-def test_a_batch_that_is_given_out_when_it_is_large_enough_loses_nothing() -> None:
-    gatherer = Gatherer(most_rows=50)
-    lines = [printed(20 + i % 7, [10, 5]).encode() + b"\n" for i in range(170)]
-    found = [gatherer.block(b"".join(lines[i : i + 10])) for i in range(0, 170, 10)]
-    batches = [batch for batch in [*found, gatherer.flush()] if batch is not None]
-    assert sum(count for batch in batches for _, count in batch.windows) == 170
-    assert gatherer.flush() is None
-
-
-def test_grep_s_lines_give_exact_sums() -> None:
-    rounds = [(20 + i, [10 + i % 9, 5, i % 5]) for i in range(300)]
-    batch = batch_of_lines(b"".join(printed(r, c).encode() + b"\n" for r, c in rounds))
-    assert batch is not None
-    ((window, count),) = batch.windows
-    assert (count, batch.odd) == (300, ())
-    assert window == Window(
-        sum(r for r, _ in rounds),
-        sum(sum(c) for _, c in rounds),
-        3 * sum(r for r, _ in rounds),
-        tuple(sum(c[i] for _, c in rounds) for i in range(3)),
-        3,
-        source="log",
-    )
-
-
-def batches_of(text: bytes) -> list[Batch]:
-    gatherer = Gatherer()
-    return [batch for batch in (gatherer.block(text), gatherer.flush(), batch_of_lines(text)) if batch is not None]
-
-
-@given(st.lists(st.sampled_from(PIECES) | st.sampled_from(["\n", "\0", "9" * 40, printed(9, [4, 1])])).map("".join))
-def test_any_text_is_read_in_bulk_without_an_exception(text: str) -> None:
-    """Property: what is not a whole spec line is never counted in bulk with figures that contradict each other."""
-    for batch in batches_of(text.encode() + b"\n"):
-        for window, count in batch.windows:
-            assert count > 0
-            assert window.accepted <= window.drafted == (window.k or 0) * window.rounds
-
-
-@given(st.binary())
-def test_any_bytes_are_read_in_bulk_without_an_exception(noise: bytes) -> None:
-    """Property: bytes around a line never make more windows than there are lines."""
-    text = noise + printed(9, [4, 1]).encode() + noise + b"\n"
-    for batch in batches_of(text):
-        assert sum(count for _, count in batch.windows) <= text.count(NEEDLE)
