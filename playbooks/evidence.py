@@ -101,8 +101,8 @@ def from_release(site: Site, release: str) -> Reading:
 
 
 def from_baseline(baseline: Baseline) -> Reading:
-    """A gate's measurement as evidence: a window for each prompt."""
-    measured = [prompt for prompt in baseline.windows if prompt.window.rounds]
+    """A gate's measurement as evidence: a window for each prompt. Of one that collapsed there are only the probes."""
+    measured = [prompt for prompt in baseline.windows or baseline.probes if prompt.window.rounds]
     seen = tuple(Seen(prompt.window, i, prompt=prompt.prompt) for i, prompt in enumerate(measured, start=1))
     engine = baseline.conditions.engine
     versions = (engine.removeprefix("vllm "),) if engine else ()
@@ -111,6 +111,8 @@ def from_baseline(baseline: Baseline) -> Reading:
         kept=len(seen),
         engine="vLLM",
         versions=versions,
+        why_nothing=None if seen else "the gate counted no round",
+        method=baseline.conditions.method,
         conditions=baseline.conditions,
         again=baseline.again,
     )

@@ -8,7 +8,7 @@ from inventory.shell import command
 from roles.acceptance import effect, speed
 from roles.acceptance.diagnosis import Cause, diagnose
 from roles.acceptance.effect import SHORTER_BLOCK, Outcome, noise_floor
-from roles.acceptance.judgement import Judgement, without_twins
+from roles.acceptance.judgement import NOBODY, Judgement, without_twins
 from roles.acceptance.speed import Pace
 from roles.acceptance.statistics import paired
 from roles.acceptance.unpaired import REQUESTS_DIFFER, Measured, unpaired
@@ -21,7 +21,7 @@ _SAME_SPEED = 0.05
 _MUCH_SLOWER = 0.15
 
 
-def compare(before: Judgement, after: Judgement, *, policy: Gate | None = None, host: str = "NAME") -> Judgement:
+def compare(before: Judgement, after: Judgement, *, policy: Gate | None = None, host: str = NOBODY) -> Judgement:
     """Judge `after` with `before` as its baseline. Pure.
 
     A drop fails only when it is both larger than policy.max_drop and statistically real. Acceptance rates are never

@@ -22,12 +22,14 @@ class Baseline:
 
     again: an A/A run: some of the prompts once more on the same server, compared with their first time; None where
            there was none. `roles.acceptance.effect.noise_floor` says what it means
+    probes: short answers before the windows; all that there is of a release that collapsed
     """
 
     release: str
     conditions: Conditions
     windows: tuple[PromptWindow, ...]
     again: Comparison | None = None
+    probes: tuple[PromptWindow, ...] = ()
 
     @cached_property
     def pooled(self) -> Window:
@@ -42,6 +44,7 @@ class Baseline:
             "conditions": asdict(self.conditions),
             "windows": [asdict(prompt) for prompt in self.windows],
             "again": None if self.again is None else asdict(self.again),
+            "probes": [asdict(prompt) for prompt in self.probes],
         }
 
 
@@ -63,10 +66,9 @@ def from_json(text: str | bytes) -> Baseline:
     if schema != SCHEMA:
         newer = isinstance(schema, int) and schema > SCHEMA
         raise _unreadable(f"the baseline has schema {schema!r}, this specrail reads {SCHEMA}", newer=newer)
+    known = {name: stored.get(name) for name in ("release", "conditions", "windows", "again")}
     try:
-        return _STORED.validate_python(
-            {name: stored.get(name) for name in ("release", "conditions", "windows", "again")}
-        )
+        return _STORED.validate_python({**known, "probes": stored.get("probes") or ()})
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -60,7 +60,7 @@ class GateResult:
     @property
     def baseline(self) -> Baseline:
         """The measurement as what later releases are compared with."""
-        return Baseline(self.release, self.conditions, self.windows, self.again)
+        return Baseline(self.release, self.conditions, self.windows, self.again, self.probes)
 
     @property
     def version_facts(self) -> tuple[str, ...]:
@@ -78,7 +78,6 @@ class GateResult:
             "causes": [asdict(cause) for cause in self.diagnosis.causes],
             "cannot_tell": list(self.diagnosis.cannot_tell),
             "version_facts": list(self.version_facts),
-            "probes": [asdict(prompt) for prompt in self.probes],
             "elapsed_s": self.elapsed_s,
         }
 

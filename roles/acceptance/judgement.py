@@ -19,6 +19,9 @@ from roles.acceptance.vllm_releases import differ
 from roles.acceptance.window import PromptWindow, Window
 from roles.conditions import Conditions
 
+NOBODY = "NAME"
+"""Stands in commands for the host of a log that nobody has named."""
+
 _MOST_TOLD = 50
 
 
@@ -27,7 +30,7 @@ class Judgement:
     """What the evidence says, and all that it says it from.
 
     label:    what was read, as the user named it
-    host:     as the inventory names it; NAME for a log that nobody said the host of
+    host:     as the inventory names it; NOBODY for a log by itself
     reasons:  why this outcome, most important first; never empty
     against:  label of what it is compared with; change is None where the two cannot be compared
     """
@@ -44,7 +47,7 @@ class Judgement:
     notes: tuple[str, ...] = ()
     version_facts: tuple[str, ...] = ()
     advice: Advice | None = None
-    host: str = "NAME"
+    host: str = NOBODY
     against: str | None = None
     before: Summary | None = None
     change: Comparison | None = None
@@ -90,7 +93,7 @@ class Judgement:
         }
 
 
-def judge(reading: Reading, *, label: str, policy: Gate | None = None, host: str = "NAME") -> Judgement:
+def judge(reading: Reading, *, label: str, policy: Gate | None = None, host: str = NOBODY) -> Judgement:
     """Judge one log by itself: collapse, both tails, the floor, and what its own history shows. Pure.
 
     host: as the inventory names it, for the commands. Also what came after the last step is judged by itself, and a
@@ -133,7 +136,7 @@ def judge(reading: Reading, *, label: str, policy: Gate | None = None, host: str
         cannot_tell=diagnosis.cannot_tell,
         changes=found,
         notes=tuple(dict.fromkeys([*notes, *_notes(reading, summary)])),
-        version_facts=facts(version, reading.method) if version and outcome != "pass" else (),
+        version_facts=facts(version, reading.method) if version and windows and outcome != "pass" else (),
         advice=advise(summary.window),
     )
 

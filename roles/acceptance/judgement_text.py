@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inventory.shell import command
-from roles.acceptance.judgement import Judgement
+from roles.acceptance.judgement import NOBODY, Judgement
 
 _WIDTH = 60
 _SHOWN_POSITIONS = 8
@@ -60,8 +60,8 @@ def next_step(judgement: Judgement) -> str | None:
     host = judgement.host
     if judgement.outcome == "fail":
         return command("invoke", "drafter", "--host", host)
-    if not judgement.summary.seen and not judgement.reading.fragments:
-        return command("invoke", "logs", "--host", host)
+    if host == NOBODY and not judgement.summary.seen:
+        return 'invoke acceptance --log FILE      (the log of the server itself, with "SpecDecoding metrics" in it)'
     return f"{command('invoke', 'bench', '--host', host)}      (makes requests, and counts them)"
 
 

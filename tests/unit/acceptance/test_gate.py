@@ -7,8 +7,11 @@ import pytest
 
 from inventory.errors import ServerError
 from inventory.models import Gate
+from playbooks.evidence import from_baseline
+from roles.acceptance.against import compare
 from roles.acceptance.baseline import Baseline, from_json
 from roles.acceptance.gate import GateResult, Progress, run_gate
+from roles.acceptance.judgement import judge
 from roles.conditions import Conditions
 from tests.unit.acceptance.served import Answer, Asked, Engine
 from tests.unit.acceptance.simulate import ALL_WRONG_C1, RIGHT_K5, RIGHT_K15
@@ -249,6 +252,17 @@ def test_an_ordinary_text_is_not_called_a_repetition() -> None:
     text = "1. first 2. second 3. third\n| a | b |\n|---|---|\nNumbers: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14."
     result = gate(Engine(RIGHT_K15, text=text), policy=Gate(prompts=30))
     assert not any("repetition" in note or "no text" in note for note in result.verdict.notes)
+
+
+def test_of_a_release_that_collapsed_the_probes_are_kept_for_a_comparison() -> None:
+    result = gate(Engine(ALL_WRONG_C1), BASELINE)
+    kept = from_json(json.dumps(result.as_json()))
+    assert kept.windows == ()
+    assert kept.probes == result.probes
+    found = compare(judge(from_baseline(BASELINE), label="good"), judge(from_baseline(kept), label="bad"))
+    assert found.outcome == "fail"
+    assert found.summary.rounds == sum(probe.window.rounds for probe in result.probes)
+    assert found.causes[0].id == "several-fields-wrong"
 
 
 def test_progress_tells_phases_rounds_and_length() -> None:

@@ -214,7 +214,7 @@ def test_text_says_the_number_its_width_and_the_next_command() -> None:
 @pytest.mark.parametrize(
     ("text", "command"),
     [
-        (b"", "invoke logs --host ct129"),
+        (b"", "invoke bench --host ct129"),
         (printed(2, [1, 1, 0, 0, 0]).encode(), "invoke bench --host ct129"),
         (log((0.46,), rounds=3000), "invoke drafter --host ct129"),
     ],
