@@ -142,3 +142,16 @@ _WORTH_IT = 1.1
 def _load(outcome: BenchOutcome) -> float:
     conditions = outcome.run.conditions
     return float(str(conditions.get("rate") or conditions["concurrency"]))
+
+
+def counts_of(window: Window) -> dict[str, object] | None:
+    """A run's counts; None without a round."""
+    if not window.rounds:
+        return None
+    return {
+        "rounds": window.rounds,
+        "accepted": window.accepted,
+        "drafted": window.drafted,
+        "per_position": list(window.per_position),
+        "k": window.k,
+    }

@@ -6,6 +6,8 @@ from dataclasses import replace
 from inventory.errors import ServerError
 from playbooks.bench_work import Work
 from playbooks.site import Site
+from roles.acceptance.counters import delta, read
+from roles.acceptance.window import Window
 from roles.load.aboard import load_from_host
 from roles.load.client import get
 from roles.load.endpoint import Endpoint
@@ -31,7 +33,7 @@ def make_load(site: Site, endpoint: Endpoint, work: Work, manifest: Manifest, te
     endpoint: the server as it is reached from here
     """
     if work.place == "controller":
-        return _from_here(endpoint, work, tell)
+        return load_from_here(endpoint, work, tell)
     if manifest.venv is None:
         raise ServerError("the release names no venv whose Python could make load", tries=["--from controller"])
     venv = f"{site.layout.venvs}/{manifest.venv}"
@@ -67,7 +69,8 @@ def where_from(site: Site, work: Work) -> str:
     return f"from {tool}, over loopback: {_LOOPBACK}"
 
 
-def _from_here(endpoint: Endpoint, work: Work, tell: Tell) -> LoadResult:
+def load_from_here(endpoint: Endpoint, work: Work, tell: Tell) -> LoadResult:
+    """Send what `work` says from this machine."""
     return run_load(
         endpoint,
         work.prompts,
@@ -115,3 +118,10 @@ def _with_vllm(site: Site, endpoint: Endpoint, work: Work, manifest: Manifest, v
 def _on_host(site: Site, manifest: Manifest) -> Endpoint:
     key = site.server_secrets.get("VLLM_API_KEY")
     return Endpoint(f"http://127.0.0.1:{manifest.port}", site.host.model.served_name, key)
+
+
+def window_of(result: LoadResult) -> Window:
+    """What vLLM's counters grew by over the run."""
+    if result.counters_before is None or result.counters_after is None:
+        return Window(doubts=("the server's counters could not be read",))
+    return delta(read(result.counters_before), read(result.counters_after))

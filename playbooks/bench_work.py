@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeVar, get_args
 
@@ -71,6 +71,19 @@ class Work:
     def words(self) -> str:
         """How load is made, in a few words."""
         return f"{self.concurrency} at a time" if self.arrivals is None else str(self.arrivals)
+
+
+def loads(options: Options) -> list[Options]:
+    """The loads of a sweep over concurrencies or rates, rising; without one only the load itself. Raises UsageError."""
+    if options.sweep is not None:
+        if options.concurrency is not None or options.rate is not None:
+            raise UsageError("--sweep goes neither with --concurrency nor with --rate")
+        streams = sorted({whole_number("sweep", part.strip()) or 1 for part in options.sweep.split(",")})
+        return [replace(options, concurrency=str(count)) for count in streams]
+    if options.rate is not None and "," in options.rate:
+        rates = sorted({positive_number("rate", part.strip()) or 0 for part in options.rate.split(",")})
+        return [replace(options, rate=f"{rate:g}") for rate in rates]
+    return [options]
 
 
 def work_of(options: Options, bench: Bench) -> Work:
