@@ -7,12 +7,12 @@ from typing import Any
 
 from roles.acceptance.window import PromptWindow, Window
 
-_ROOT = Path(__file__).parents[2] / "cases" / "acceptance"
+ROOT = Path(__file__).parents[2] / "cases" / "acceptance"
 
 
 def paths(folder: str) -> list[Path]:
     """The case files of one folder; never none, which would be a test that cannot fail."""
-    found = sorted((_ROOT / folder).glob("*.json"))
+    found = sorted((ROOT / folder).glob("*.json"))
     assert found
     return found
 
@@ -28,7 +28,7 @@ def window(counts: Mapping[str, Any]) -> Window:
 
 def measured(name: str) -> Window:
     """A window measured on a real engine, by the name of its curve: "right-k15-c1"."""
-    return window(load(_ROOT / "curves" / f"{name}.json")["window"])
+    return window(load(ROOT / "curves" / f"{name}.json")["window"])
 
 
 def of_rates(rounds: int, k: int, *rates: float) -> Window:
