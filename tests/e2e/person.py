@@ -11,8 +11,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from tests.lab import hosts
 from tests.lab.ground import Lab
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -69,8 +68,11 @@ class Said:
 class Person:
     """Somebody with a home, a place for specrail's state and an inventory, all three below one folder."""
 
-    def __init__(self, lab: Lab, folder: Path, changes: Mapping[str, object] = QUICK) -> None:
+    def __init__(
+        self, lab: Lab, folder: Path, changes: Mapping[str, object] = QUICK, *, patience_s: float = _PATIENCE_S
+    ) -> None:
         self._lab = lab
+        self._patience_s = patience_s
         self.folder = folder
         self.home = folder / "home"
         self.state = folder / "state"
@@ -85,7 +87,7 @@ class Person:
             env=self.environment(inventory) | environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=_PATIENCE_S,
+            timeout=self._patience_s,
             check=False,
         )
         return Said(line, ended.returncode, ended.stdout.decode(), ended.stderr.decode())
@@ -102,18 +104,8 @@ class Person:
 
     def writes(self, name: str, changes: Mapping[str, object]) -> Path:
         """Write an inventory: the lab's with these values, each at a dotted path. A None takes the key away."""
-        document = yaml.safe_load(self._lab.inventory.read_text(encoding="utf-8"))
-        for path, value in changes.items():
-            *parents, last = path.split(".")
-            place = document
-            for parent in parents:
-                place = place.setdefault(parent, {})
-            if value is None:
-                del place[last]
-            else:
-                place[last] = value
         file = self.folder / name
-        file.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+        hosts.change(self._lab.inventory, changes, file)
         return file
 
 

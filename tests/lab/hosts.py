@@ -1,5 +1,6 @@
 """The inventory that points at a lab: what a person would write for it, with the lab's ports and paths."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from tests.lab.ports import Ports
 from tests.lab.repository import Repository
 
 GROUP = "lab"
+Changes = Mapping[str, object]
+"""Values at dotted paths; a None takes the key away."""
 _HEAD = """\
 # The practice ground's inventory. `invoke lab.up` writes it anew; changes are lost.
 # A real one: inventory/example.yml
@@ -86,6 +89,21 @@ def document(
             },
         },
     }
+
+
+def change(inventory: Path, changes: Changes, to: Path) -> None:
+    """Write an inventory with these values to `to`."""
+    found = yaml.safe_load(inventory.read_text(encoding="utf-8"))
+    for path, value in changes.items():
+        *parents, last = path.split(".")
+        place = found
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        if value is None:
+            del place[last]
+        else:
+            place[last] = value
+    to.write_text(yaml.safe_dump(found, sort_keys=False), encoding="utf-8")
 
 
 def _paths(home: Path) -> dict[str, str]:

@@ -15,8 +15,9 @@ from rich import _export_format
 from rich.console import Console
 from rich.text import Text
 
-from tests.lab.demo import CHECKOUT, SCENES, Scene
+from tests.lab.demo import CHECKOUT
 from tests.lab.ground import Lab
+from tests.lab.stories import STAND_IN, Scene
 
 _WIDTH = 128
 _PICTURES = {"deploy.svg": (0, 1), "bench.svg": (4,), "gate.svg": (5, 6)}
@@ -34,7 +35,7 @@ def main(folder: Path) -> None:
             "FORCE_COLOR": "1",
             "COLUMNS": str(_WIDTH),
         }
-        played = [_play(scene, environment) for scene in SCENES]
+        played = [_play(scene, environment) for scene in STAND_IN]
     folder.mkdir(exist_ok=True)
     for name, scenes in _PICTURES.items():
         (folder / name).write_text(_picture("\n".join(played[scene] for scene in scenes)), encoding="utf-8")

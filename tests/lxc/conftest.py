@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.lab.ground import Lab
+from tests.lab.ledger import LEDGER, pytest_terminal_summary
 from tests.lab.lxc import needs
 from tests.lxc.ground import LxcGround
+
+__all__ = ["pytest_terminal_summary"]
 
 HERE = Path(__file__).parent
 
@@ -25,7 +28,10 @@ def practice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LxcGround]:
     if lacks := needs.missing():
         pytest.skip("; ".join(lacks))
     folder = tmp_path_factory.mktemp("lxc")
-    with Lab(folder / "lab", containers="lxc") as lab:
+    lab = Lab(folder / "lab", containers="lxc")
+    with LEDGER.part("the practice ground, with the containers' file system where it had to be made"):
+        lab.up(leashed=True)
+    with lab:
         yield LxcGround(lab, folder)
 
 
@@ -34,6 +40,7 @@ def ground(practice: LxcGround) -> Iterator[LxcGround]:
     """The ground with a host on which one promoted release serves, and nobody is at work."""
     there = "ct129" in practice.lab.status()["containers"]
     if not (there and practice.seen().settled and practice.serves()):
-        practice.converge("15")
+        with LEDGER.part("a deploy"):
+            practice.converge("15")
     yield practice
     practice.clean_up()
