@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from inventory.models import Gate
+from inventory.shell import command
 from roles.acceptance import diagnosis_history
 from roles.acceptance.advice import Advice, advise
 from roles.acceptance.changes import Change, changes
@@ -52,6 +53,19 @@ class Judgement:
     before: Summary | None = None
     change: Comparison | None = None
 
+    @property
+    def next(self) -> str | None:
+        """The next command; None after a pass that leaves nothing to look at."""
+        if self.causes:
+            return self.causes[0].next
+        if self.outcome == "pass":
+            return None
+        if self.outcome == "fail":
+            return command("invoke", "drafter", "--host", self.host)
+        if self.host == NOBODY and not self.summary.seen:
+            return 'invoke acceptance --log FILE      (the log of the server itself, with "SpecDecoding metrics" in it)'
+        return f"{command('invoke', 'bench', '--host', self.host)}      (makes requests, and counts them)"
+
     def as_json(self) -> dict[str, object]:
         """The same facts for programs. Rates are fractions; what the evidence does not say is null."""
         summary, length = self.summary, self.verdict.length
@@ -83,6 +97,7 @@ class Judgement:
             "why_nothing": self.reading.why_nothing,
             "causes": [{**asdict(cause), "evidence": cause.why} for cause in self.causes],
             "cannot_tell": list(self.cannot_tell),
+            "next": self.next,
             "changes": [_change(change) for change in self.changes],
             "advice": asdict(self.advice) if self.advice else None,
             "version_facts": list(self.version_facts),

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from inventory.shell import command
-from roles.acceptance.judgement import NOBODY, Judgement
+from roles.acceptance.judgement import Judgement
 
 _WIDTH = 60
 _SHOWN_POSITIONS = 8
@@ -47,22 +46,8 @@ def _lines(judgement: Judgement) -> Iterator[str]:
     yield from (f"  note: {note}" for note in judgement.notes)
     if judgement.advice is not None:
         yield f"  k: {judgement.advice.text}"
-    if (next_ := next_step(judgement)) is not None:
-        yield f"  next: {next_}"
-
-
-def next_step(judgement: Judgement) -> str | None:
-    """The next command; None after a pass that leaves nothing to look at."""
-    if judgement.causes:
-        return judgement.causes[0].next
-    if judgement.outcome == "pass":
-        return None
-    host = judgement.host
-    if judgement.outcome == "fail":
-        return command("invoke", "drafter", "--host", host)
-    if host == NOBODY and not judgement.summary.seen:
-        return 'invoke acceptance --log FILE      (the log of the server itself, with "SpecDecoding metrics" in it)'
-    return f"{command('invoke', 'bench', '--host', host)}      (makes requests, and counts them)"
+    if judgement.next is not None:
+        yield f"  next: {judgement.next}"
 
 
 def _windows(judgement: Judgement) -> str:

@@ -200,6 +200,7 @@ def test_json_has_all_that_programs_rely_on() -> None:
     assert document["thrown_out"] == [{"line": 62, "reason": "the line is cut", "text": "SpecDecoding metrics: Mean"}]
     assert {"id", "evidence", "next"} <= document["causes"][0].keys()
     assert isinstance(document["notes"], list)
+    assert document["next"] == document["causes"][0]["next"]
 
 
 def test_text_says_the_number_its_width_and_the_next_command() -> None:
