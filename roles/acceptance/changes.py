@@ -21,7 +21,7 @@ _EDGE = 3  # points on each side of a step
 _WORTH_SAYING = 0.03  # relative; two runs of one configuration differ by about that much
 _COLLAPSE = 0.6  # of the length: requests that differ by 12 % in what they accept do not do that in three windows
 _DEEPEST = 6
-_BIAS = 1.5  # residues of a fit look less alike than their series is; tried out, see the tests
+_BIAS = 1.75  # residues of a fit look less alike than their series is; tried out, see the tests
 _LEAST_FREEDOM = 4.0  # fewer independent stretches of a log say nothing about how much stretches differ
 
 
