@@ -221,6 +221,78 @@ def bench(
 
 
 @_verb(
+    name="url",
+    positional=["url"],
+    iterable=["set_"],
+    help={
+        "url": "the server's root: http://10.0.0.7:30000",
+        "model": "which of its models (default: the first it lists)",
+        "key": "its API key as a reference: env:NAME, file:PATH",
+        "host": "what to call it in the history (default: the URL's host and port)",
+        "set": "what it does not say of itself, NAME=VALUE: gpu=..., method=mtp, drafter=...; several times",
+        "prompts": "how many prompts, or a file of your own",
+        "concurrency": "requests at a time",
+        "rate": "requests a second, sent when they are due",
+        "max-tokens": "per prompt",
+        "temperature": "0 unless you say otherwise",
+        "thinking": "on or off",
+        "extra-body": "JSON that is put into every request",
+        "slo": "limits that make a request good: ttft:500ms,tpot:30ms,e2e:10s",
+        "against": "'last' (default), 'none', or as bench.compare",
+        "sweep": "concurrencies to measure one after the other: 1,2,4,8",
+        "save": "write the result to a .json or .csv file",
+        "html": "write a report to this file",
+        "json": COMMON["json"],
+    },
+)
+def bench_url(
+    _: Context,
+    url: str,
+    model: str | None = None,
+    key: str | None = None,
+    host: str | None = None,
+    set_: list[str] | None = None,
+    prompts: str | None = None,
+    concurrency: str | None = None,
+    rate: str | None = None,
+    max_tokens: str | None = None,
+    temperature: str | None = None,
+    thinking: str | None = None,
+    extra_body: str | None = None,
+    slo: str | None = None,
+    against: str = "last",
+    sweep: str | None = None,
+    save: str | None = None,
+    html: str | None = None,
+    json: bool = False,
+) -> None:
+    """Measure a server that no inventory has, SGLang say, with the same client, prompts and history as a host.
+
+    Examples:
+      invoke bench.url http://10.0.0.7:30000 --set "gpu=2x NVIDIA RTX A6000"
+      invoke bench.compare last-1 last --html engines.html
+    """
+    from playbooks import bench_url as playbook
+
+    options = playbook.Options(
+        prompts=prompts,
+        concurrency=concurrency,
+        max_tokens=max_tokens,
+        against=against,
+        sweep=sweep,
+        save=save,
+        html=html,
+        rate=rate,
+        temperature=temperature,
+        thinking=thinking,
+        extra_body=extra_body,
+        slo=slo,
+    )
+    if code := playbook.run_url(url, options, model=model, key=key, host=host, told=set_ or [], as_json=json):
+        raise Exit(code=code)
+
+
+@_verb(
     name="compare",
     klass=TakesSeveral,
     iterable=["runs"],
@@ -730,7 +802,7 @@ def _lab() -> Collection:
 namespace = Collection(
     deploy, plan, tune, acceptance, watch, history, rollback, status, releases, health, logs, destroy
 )
-namespace.add_collection(Collection("bench", bench, bench_compare, bench_import))
+namespace.add_collection(Collection("bench", bench, bench_url, bench_compare, bench_import))
 namespace.add_collection(Collection("drafter", drafter_check, drafter_infer, drafter_search))
 namespace.add_collection(Collection("inventory", inventory_show, inventory_schema, inventory_check))
 namespace.add_collection(_lab(), name="lab")

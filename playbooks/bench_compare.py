@@ -9,6 +9,7 @@ from rich.console import RenderableType
 
 from inventory.errors import SpecrailError, UsageError
 from playbooks.cli import CHECKOUT, plain_console, print_json, report
+from playbooks.flags import conditions_told
 from playbooks.site import history_in, state_folder
 from roles.load.files.read import read_results
 from roles.load.history import History, Run
@@ -35,7 +36,7 @@ def take_in(files: Sequence[str], *, host: str, conditions: Sequence[str], as_js
     """Put files' results into the history. conditions: NAME=VALUE that the files do not say. Returns the exit code."""
     verb = "bench.import"
     try:
-        told = dict(_condition(one) for one in conditions)
+        told = conditions_told(conditions)
         runs = tuple(_told(run, told) for file in files for run in read_results(Path(file), host))
         if not files:
             raise UsageError("no file is named", tries=[f"invoke {verb} result.json --host ct129"])
@@ -60,25 +61,6 @@ def _side_by_side(words: Sequence[str], host: str | None) -> SideBySide:
 
 def _history() -> History:
     return history_in(state_folder(CHECKOUT))
-
-
-def _condition(said: str) -> tuple[str, object]:
-    name, equals, value = said.partition("=")
-    if not equals or not name.strip() or not value:
-        raise UsageError(f"--set wants NAME=VALUE, not {said!r}", tries=['--set "engine=sglang 0.5.23" --set k=3'])
-    return name.strip(), _typed(value)
-
-
-def _typed(value: str) -> object:
-    """A number, true or false where it is one, as conditions that were measured have them."""
-    if value in {"true", "false"}:
-        return value == "true"
-    for kind in (int, float):
-        try:
-            return kind(value)
-        except ValueError:
-            continue
-    return value
 
 
 def _told(run: Run, told: dict[str, object]) -> Run:

@@ -1,6 +1,7 @@
 """Values of flags: text from a command line, turned into what it must be, or refused in its own words."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -44,4 +45,26 @@ def json_object(flag: str, path: str) -> dict[str, JsonValue]:
         raise UsageError(f"--{flag}: {path} is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise UsageError(f"--{flag}: {path} holds no JSON object")
+    return value
+
+
+def conditions_told(told: Sequence[str]) -> dict[str, object]:
+    """What --set NAME=VALUE says; a number, true or false where it is one, as measured conditions have them."""
+    found: dict[str, object] = {}
+    for one in told:
+        name, equals, value = one.partition("=")
+        if not equals or not name.strip() or not value:
+            raise UsageError(f"--set wants NAME=VALUE, not {one!r}", tries=['--set "engine=sglang 0.5.23" --set k=3'])
+        found[name.strip()] = _typed(value)
+    return found
+
+
+def _typed(value: str) -> object:
+    if value in {"true", "false"}:
+        return value == "true"
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
     return value

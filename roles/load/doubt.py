@@ -22,6 +22,7 @@ DoubtKind = Literal[
     "preempted",
     "unsent",
     "prefix-cache",
+    "since-start",
 ]
 
 

@@ -11,21 +11,26 @@ _LEFT = 7  # characters of the scale
 
 @dataclass(frozen=True)
 class Load:
-    """A run at one load: what all streams got together, and the mean time of a token, which one stream feels."""
+    """A run at one load: what all streams got together, and the mean time of a token, which one stream feels.
 
-    streams: float
+    amount: streams, or requests a second; sign: "c" for the one, "r" for the other
+    """
+
+    amount: float
     total_tok_s: float
     tpot_s: float | None
+    sign: str = "c"
 
 
 def speed_over_latency(swept: Mapping[str, Sequence[Load]]) -> str:
     """All streams' tok/s, from 0, over the time of a token; "" where fewer than two points are known.
 
-    A point is a letter and the number of streams: c4 of one sweep, a4 and b4 of two, which are then named below.
+    A point is a letter and its load: c4 or r0.5 of one sweep, a4 and b4 of two, which are then named below.
     """
-    letters = "c" if len(swept) == 1 else "abdefghijklmnop"
+    first = next((one.sign for loads in swept.values() for one in loads), "c")
+    letters = first if len(swept) == 1 else "abdefghijklmnop"
     points = [
-        (1e3 * one.tpot_s, one.total_tok_s, f"{letter}{one.streams:g}")
+        (1e3 * one.tpot_s, one.total_tok_s, f"{letter}{one.amount:g}")
         for letter, loads in zip(letters, swept.values(), strict=False)
         for one in loads
         if one.tpot_s is not None

@@ -22,7 +22,7 @@ def charts_of(found: SideBySide) -> list[str]:
     swept = sweeps(found)
     drawn = (
         bar_chart("Output of all streams", speeds, y="tok/s"),
-        line_chart("Output over the number of streams", _over_streams(swept), x="streams", y="tok/s"),
+        line_chart("Output over the load", _over_load(swept), x=_load_words(swept), y="tok/s"),
         line_chart("Output over what each token takes", _over_latency(swept), x="TPOT, ms", y="tok/s"),
         line_chart("Accepted, by position", positions, x="position", y="share of rounds"),
         _spread_of(named, "Time to first token", lambda request: number(request, "ttft_s"), 1e3, "ms"),
@@ -32,9 +32,14 @@ def charts_of(found: SideBySide) -> list[str]:
     return [chart for chart in drawn if chart]
 
 
-def _over_streams(swept: Mapping[str, Sequence[Load]]) -> list[Series]:
+def _load_words(swept: Mapping[str, Sequence[Load]]) -> str:
+    signs = {one.sign for loads in swept.values() for one in loads}
+    return " or ".join(word for sign, word in (("c", "streams"), ("r", "requests a second")) if sign in signs)
+
+
+def _over_load(swept: Mapping[str, Sequence[Load]]) -> list[Series]:
     return [
-        Series(name, [(one.streams, one.total_tok_s) for one in loads], look)
+        Series(name, [(one.amount, one.total_tok_s) for one in loads], look)
         for look, (name, loads) in enumerate(swept.items())
     ]
 
@@ -45,7 +50,7 @@ def _over_latency(swept: Mapping[str, Sequence[Load]]) -> list[Series]:
             name,
             [(1e3 * one.tpot_s, one.total_tok_s) for one in loads if one.tpot_s is not None],
             look,
-            [f"c={one.streams:g}" for one in loads if one.tpot_s is not None],
+            [f"{one.sign}={one.amount:g}" for one in loads if one.tpot_s is not None],
         )
         for look, (name, loads) in enumerate(swept.items())
     ]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from math import isfinite
 
-from roles.load.values import at, known, text, whole
+from roles.load.values import at, known, number, row, text, whole
 
 _METHODS = {"EAGLE3": "eagle3", "STANDALONE": "draft_model", "NGRAM": "ngram", "DFLASH": "dflash", "DSPARK": "dspark"}
 _COUNTER = re.compile(
@@ -51,6 +51,12 @@ def counts_between(before: str | None, after: str | None, k: int | None) -> dict
     accepted = max(0, grown["generation_tokens"] - grown.get("num_requests", 0) - rounds)
     drafted = rounds * k if k else 0
     return {"rounds": rounds, "accepted": accepted, "drafted": drafted, "per_position": [], "k": k}
+
+
+def length_since_start(info: Mapping[str, object]) -> float | None:
+    """Mean tokens a round since the server's start or its last reset, of its first scheduler; None before a round."""
+    states = row(info, "internal_states")
+    return number(states[0], "avg_spec_accept_length") if states else None
 
 
 def _method(algorithm: str, drafter: str | None) -> str:

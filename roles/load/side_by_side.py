@@ -139,19 +139,20 @@ def side_by_side(runs: Sequence[Run]) -> SideBySide:
 
 
 def sweeps(found: SideBySide) -> dict[str, list[Load]]:
-    """Runs of three or more loads that are alike in everything else, by name, each with rising streams."""
+    """Runs of three or more loads that are alike in everything else, by name, each with rising loads."""
     loads: dict[str, list[Load]] = {}
     for name, run in zip(found.names, found.runs, strict=True):
-        streams, total = number(run.conditions, "concurrency"), number(run.summary, "total_tok_s")
-        if streams and total:
-            load = Load(streams, total, number(run.summary, "tpot_s", "mean"))
+        rate, total = number(run.conditions, "rate"), number(run.summary, "total_tok_s")
+        amount = number(run.conditions, "concurrency") if rate is None else rate
+        if amount and total:
+            load = Load(amount, total, number(run.summary, "tpot_s", "mean"), "c" if rate is None else "r")
             loads.setdefault(_apart_from_load(name, run), []).append(load)
-    found_loads = {name: sorted(points, key=lambda one: one.streams) for name, points in loads.items()}
-    return {name: points for name, points in found_loads.items() if len({one.streams for one in points}) > 2}
+    found_loads = {name: sorted(points, key=lambda one: one.amount) for name, points in loads.items()}
+    return {name: points for name, points in found_loads.items() if len({one.amount for one in points}) > 2}
 
 
 def _apart_from_load(name: str, run: Run) -> str:
-    return f"{' '.join(part for part in name.split()[1:] if not part.startswith('c='))} {run.release}".strip()
+    return f"{' '.join(part for part in name.split()[1:] if part[:2] not in {'c=', 'r='})} {run.release}".strip()
 
 
 def _against(runs: Sequence[Run]) -> Iterator[Against]:
@@ -208,10 +209,10 @@ def _doubts(runs: Sequence[Run]) -> Iterator[Said]:
 
 
 def _name(place: int, run: Run) -> str:
-    k, streams = run.conditions.get("k"), run.conditions.get("concurrency")
+    k, streams, rate = (run.conditions.get(name) for name in ("k", "concurrency", "rate"))
     method = run.conditions.get("method")
     drafting = "off" if method == "off" else " ".join(str(part) for part in (method, f"k={k}" if k else None) if part)
-    parts = (engine_of(run) or "", drafting, f"c={streams}" if streams else "")
+    parts = (engine_of(run) or "", drafting, f"r={rate}" if rate else f"c={streams}" if streams else "")
     return " ".join([f"{place}:", *(part for part in parts if part)])
 
 

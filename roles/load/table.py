@@ -83,7 +83,12 @@ def sweep_table(
         )
         table.add_row(f"{amount:g}", *(figures(number) for number in numbers))
     loads = [
-        Load(amount, summary.total_tok_s, summary.tpot_s.mean if summary.tpot_s else None)
+        Load(
+            amount,
+            summary.total_tok_s,
+            summary.tpot_s.mean if summary.tpot_s else None,
+            "c" if load == "streams" else "r",
+        )
         for amount, summary, _ in rows
         if summary.total_tok_s
     ]

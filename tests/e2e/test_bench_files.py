@@ -28,7 +28,7 @@ def test_a_sweep_writes_its_report_and_every_request(
     assert speeds[2] > 1.5 * speeds[0]
     assert all("preemptions" in run["engine"] for run in answer["runs"])
     assert len(saved.read_text().splitlines()) == 31
-    assert "Output over the number of streams" in page.read_text()
+    assert "Output over the load" in page.read_text()
 
 
 @pytest.mark.parametrize("options", [bench.Options(save="runs.xls"), bench.Options(sweep="1,two")])

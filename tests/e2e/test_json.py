@@ -55,6 +55,7 @@ WITHOUT_INVENTORY = {
     "tune": "--from nowhere",
     "drafter.infer": "nowhere",
     "bench.compare": "nowhere.json",
+    "bench.url": "nowhere",
     "bench.import": "nowhere.json",
 }
 """Verbs that need none, and what they cannot find either."""

@@ -21,6 +21,8 @@ class Engine:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
+        self.answers: dict[str, Callable[[], str]] = {}
+        """What is got at other paths; /metrics may be replaced."""
         self.abandoned = threading.Event()
         self.in_flight = 0
         self.most_in_flight = 0
@@ -43,6 +45,7 @@ class Engine:
         app.router.add_get("/metrics", self._metrics)
         app.router.add_get("/hang", self._hang)
         app.router.add_get("/echo-key", self._echo_key)
+        app.router.add_get("/{path:.*}", self._other)
         # Without handler_cancellation a handler would not learn that its client has gone.
         runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
         await runner.setup()
@@ -54,7 +57,11 @@ class Engine:
         await runner.cleanup()
 
     async def _metrics(self, _: web.Request) -> web.Response:
-        return web.Response(text=METRICS)
+        return web.Response(text=self.answers.get("/metrics", lambda: METRICS)())
+
+    async def _other(self, request: web.Request) -> web.Response:
+        answer = self.answers.get(request.path)
+        return web.Response(status=404) if answer is None else web.Response(text=answer())
 
     async def _hang(self, _: web.Request) -> web.Response:
         await asyncio.Event().wait()

@@ -77,7 +77,7 @@ def test_runs_that_must_not_be_compared_are_not() -> None:
 
 def test_three_concurrencies_are_a_line() -> None:
     runs = [with_conditions(replace(BEFORE, summary={"total_tok_s": 40.0 * c}), concurrency=c) for c in (1, 2, 4)]
-    assert "Output over the number of streams" in report(runs, title="sweep")
+    assert "Output over the load" in report(runs, title="sweep")
 
 
 def test_the_csv_has_a_line_a_request() -> None:

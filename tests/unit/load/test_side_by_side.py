@@ -9,7 +9,7 @@ from rich.console import Console
 
 from roles.load.engines import Measure
 from roles.load.history import Run
-from roles.load.side_by_side import SideBySide, side_by_side
+from roles.load.side_by_side import SideBySide, side_by_side, sweeps
 from roles.load.side_table import side_table
 from tests.unit.load.test_compare import AFTER, BEFORE, with_conditions
 
@@ -151,3 +151,12 @@ def test_kinds_of_prompts_have_speeds_of_their_own() -> None:
     run = replace(BEFORE, summary={"requests": requests})
     assert side_by_side([run, BEFORE]).kinds == (("code", ("60.0", "-")), ("prose", ("30.0", "-")))
     assert side_by_side([replace(run, summary={"requests": requests[:2]})]).kinds == ()
+
+
+def test_rates_are_a_sweep_as_streams_are() -> None:
+    runs = [with_conditions(at_load(BEFORE, 1), rate=rate, load="open loop") for rate in (0.5, 1, 2)]
+    found = side_by_side(runs)
+    assert found.against == ()
+    assert found.names[0] == "1: vllm k=5 r=0.5"
+    (loads,) = sweeps(found).values()
+    assert [(one.amount, one.sign) for one in loads] == [(0.5, "r"), (1, "r"), (2, "r")]
