@@ -4,6 +4,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -64,11 +65,16 @@ def from_host(site: Site) -> Reading:
                 where=[site.name],
                 tries=[f"invoke status --host {site.name}", f"invoke deploy --host {site.name}"],
             )
-        work.done(f"{len(part.lines)} lines that count, of {part.end / 1e6:.1f} MB")
+        before = f" and {part.pieces} rotated files" if part.pieces else ""
+        work.done(f"{len(part.lines)} lines that count, of {part.end / 1e6:.1f} MB{before}")
     reader = LogReader()
     for number, line in enumerate(part.lines, start=1):
         reader.line(number, line)
-    return reader.reading()
+    reading = reader.reading()
+    if not part.dropped:
+        return reading
+    note = f"{part.dropped} older lines of the log were left out: the last {len(part.lines)} were read"
+    return replace(reading, notes=(*reading.notes, note))
 
 
 def from_counters(site: Site, seconds: float, wait: Callable[[float], None] = time.sleep) -> Reading:

@@ -1,10 +1,11 @@
 """Counters in a text that is no log: a saved /metrics answer, or a table copied from the Prometheus UI."""
 
 import re
+from dataclasses import replace
 
 from roles.acceptance.counters import Counters, delta, read
 from roles.acceptance.fragment import Fragment
-from roles.acceptance.window import Window
+from roles.acceptance.window import Window, faults
 
 # The UI's table: `name{a="b", c="d"} | 22` or tab-separated, between Markdown rules.
 _ROW = re.compile(
@@ -40,8 +41,12 @@ class Readings:
         readings = [read("\n".join(f"{series} {value}" for series, value in rows.items())) for rows in self._rows]
         last = readings[-1]
         window = delta(readings[0] if len(readings) > 1 else Counters(), last)
-        if window.rounds:
+        if window.rounds and not (found := faults(window)):
             return window
+        if window.rounds and not faults(bare := _without_positions(window)):
+            return bare
+        if window.rounds:
+            return Fragment(self.number, f"these counters contradict each other: {found[0]}")
         counts = last.total
         missing = [
             name
@@ -54,3 +59,10 @@ class Readings:
                 said += f"; position 0 of engine {engine.engine}: {engine.per_position[0]} of {engine.rounds} rounds"
                 break
         return Fragment(self.number, said, counts.rounds, counts.accepted, counts.drafted)
+
+
+def _without_positions(window: Window) -> Window:
+    """For a text that lacks some of the positions."""
+    k, left = divmod(window.drafted, window.rounds)
+    doubt = "the positions do not add up to the accepted tokens: left out"
+    return replace(window, per_position=(), k=None if left else k, doubts=(*window.doubts, doubt))
