@@ -10,6 +10,7 @@ from roles.acceptance.advice import Advice, advise
 from roles.acceptance.changes import Change, changes
 from roles.acceptance.diagnosis import Cause, diagnose
 from roles.acceptance.effect import Outcome
+from roles.acceptance.lately import last_step, lately, moment
 from roles.acceptance.reading import Reading
 from roles.acceptance.series import Seen, stretches
 from roles.acceptance.statistics import Comparison
@@ -111,25 +112,25 @@ class Judgement:
 def judge(reading: Reading, *, label: str, policy: Gate | None = None, host: str = NOBODY) -> Judgement:
     """Judge one log by itself: collapse, both tails, the floor, and what its own history shows. Pure.
 
-    host: as the inventory names it, for the commands. Also what came after the last step is judged by itself, and a
-    step down of more than policy.max_drop fails where another engine version begins; a slide is named.
+    host: as the inventory names it, for the commands. How it is at the end of the log decides (`lately`), and a step
+    down of more than policy.max_drop fails where another engine version begins; a slide is named.
     """
     policy = policy or Gate()
     summary = summarise(reading)
     windows = _samples(summary.seen)
     version = reading.versions[-1] if reading.versions else None
-    verdict = decide(policy, windows, None, Conditions(engine=version, k=summary.k))
+    conditions = Conditions(engine=version, k=summary.k)
+    verdict = decide(policy, windows, None, conditions)
     mixture = diagnosis_history.mixture(summary.seen, host=host)
     found = () if mixture else changes(summary.seen)
     outcome, reasons = verdict.outcome, verdict.reasons
     if not windows:
         reasons = (f"no data: {reading.why_nothing}",)
-    now, since = _since_last_step(summary.seen, found)
-    recent = decide(policy, now, None, Conditions(engine=version, k=summary.k)) if since else verdict
-    if since and recent.outcome == "fail" and outcome != "fail":
-        outcome, reasons = "fail", (f"since {_at(since)}: {recent.reasons[0]}", *reasons)
-    elif since and outcome == "pass" and since.relative < -policy.max_drop and _upgraded(since):
-        outcome, reasons = "fail", (_fell(since), *reasons)
+    recent, since = lately(summary.seen, found, lambda seen: decide(policy, _samples(seen), None, conditions), verdict)
+    if since and recent.outcome not in {outcome, "inconclusive"}:
+        outcome, reasons = recent.outcome, (f"since {since}: {recent.reasons[0]}", f"all together: {reasons[0]}")
+    elif (step := last_step(found)) and outcome == "pass" and step.relative < -policy.max_drop and _upgraded(step):
+        outcome, reasons = "fail", (_fell(step), *reasons)
     method = reading.method or ("dflash" if summary.accepted else "unknown")
     diagnosis = diagnose(recent.window, None, host=host, method=method)
     told = [mixture] if mixture else diagnosis_history.causes(found, host=host)
@@ -156,14 +157,6 @@ def judge(reading: Reading, *, label: str, policy: Gate | None = None, host: str
     )
 
 
-def _since_last_step(seen: Sequence[Seen], found: Sequence[Change]) -> tuple[list[PromptWindow], Change | None]:
-    """The windows since the last step, and that step; all of them without one."""
-    steps = [change for change in found if change.kind == "step"]
-    last = steps[-1] if steps else None
-    begin = next((i for i, one in enumerate(seen) if last is not None and one is last.last), 0)
-    return _samples(seen[begin:]), last
-
-
 def _samples(seen: Sequence[Seen]) -> list[PromptWindow]:
     """What an interval takes for independent."""
     return [PromptWindow(str(i), window) for i, window in enumerate(stretches(seen))]
@@ -174,13 +167,9 @@ def _upgraded(step: Change) -> bool:
     return old is not None and new is not None and differ(old, new)
 
 
-def _at(step: Change) -> str:
-    return step.last.at or f"line {step.last.number}"
-
-
 def _fell(step: Change) -> str:
     upgrade = f" where vLLM {step.first.version} became {step.last.version}"
-    return f"acceptance length fell from {step.before:.2f} to {step.after:.2f} at {_at(step)},{upgrade}"
+    return f"acceptance length fell from {step.before:.2f} to {step.after:.2f} at {moment(step.last)},{upgrade}"
 
 
 def _notes(reading: Reading, summary: Summary) -> Iterator[str]:

@@ -10,12 +10,10 @@ from inventory.errors import SpecrailError
 from inventory.models import Gate
 from inventory.shell import command
 from roles.acceptance.judgement import Judgement, judge
+from roles.acceptance.lately import newest
 from roles.acceptance.reading import Reading
 from roles.acceptance.series import Seen
 
-ENOUGH_ROUNDS = 300
-"""The newest windows with at least so many rounds together are judged: a collapse is called by far fewer."""
-_MOST_WINDOWS = 200
 _AWAY = "unreachable"
 
 
@@ -76,7 +74,7 @@ def look(state: State, reading: Reading, *, policy: Gate, host: str) -> tuple[St
     """
     back = (Event("recovered", _AWAY, "its log can be read again", None),) if state.away else ()
     state = replace(state, away=False)
-    recent = _newest((*state.recent, *reading.seen))
+    recent = newest((*state.recent, *reading.seen))
     found = judge(replace(reading, seen=recent, kept=len(recent)), label=host, policy=policy, host=host)
     after = replace(
         state,
@@ -120,16 +118,3 @@ def as_json(state: State, events: Sequence[Event]) -> dict[str, object]:
         "events": [asdict(event) for event in events],
         "watched": {"rounds": state.rounds, "accepted": state.accepted, "drafted": state.drafted},
     }
-
-
-def _newest(seen: Sequence[Seen]) -> tuple[Seen, ...]:
-    kept: list[Seen] = []
-    rounds = 0
-    for one in reversed(seen):
-        if kept and one.window.k != kept[-1].window.k:
-            break
-        kept.append(one)
-        rounds += one.window.rounds
-        if rounds >= ENOUGH_ROUNDS or len(kept) >= _MOST_WINDOWS:
-            break
-    return tuple(kept[::-1])

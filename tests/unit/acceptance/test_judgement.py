@@ -87,6 +87,27 @@ def test_what_came_after_the_last_step_is_judged_by_itself() -> None:
     assert found.reasons[0].startswith("since 05-09 13:00")
 
 
+def test_a_collapse_of_a_minute_is_seen_after_a_good_day() -> None:
+    """2000 windows are looked at in groups of fourteen: no step would show six of them."""
+    later = datetime(2026, 5, 9, 20, 0, 0)
+    found = judged(log(RIGHT_K15, windows=2000) + log(ALL_WRONG_C1, windows=6, begin=later, seed=2))
+    assert found.outcome == "fail"
+    assert found.reasons[0].startswith("since 05-09 20:0")
+    assert "collapsed" in found.reasons[0]
+    assert found.reasons[1] == "all together: acceptance length is above the floor"
+    assert "several-fields-wrong" in ids(found)
+
+
+def test_what_was_mended_passes_and_says_what_was() -> None:
+    later = datetime(2026, 5, 9, 13, 0, 0)
+    found = judged(log(ALL_WRONG_C1, windows=60) + log(RIGHT_K15, windows=12, begin=later, seed=2))
+    assert found.summary.length is not None
+    assert found.summary.length < 1.5
+    assert found.outcome == "pass"
+    assert found.reasons[0] == "since 05-09 13:00:10: acceptance length is above the floor"
+    assert found.reasons[1].startswith("all together: collapsed")
+
+
 def test_twelve_percent_at_k15_against_43_at_k5_is_no_regression() -> None:
     k5, k15 = judged(log(FIELD_REPORT_K5), "k5"), judged(log(FIELD_REPORT_K15), "k15")
     assert k5.summary.window.acceptance_rate == pytest.approx(0.43, abs=0.02)
