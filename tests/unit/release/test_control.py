@@ -93,6 +93,22 @@ def test_an_activation_that_nobody_confirms_goes_back_by_itself(host: Host) -> N
     assert host.audit()[-1] == "reverted"
 
 
+def test_a_very_large_log_is_rotated_where_a_server_changes(host: Host) -> None:
+    log = Path(host.layout.log)
+    log.parent.mkdir(exist_ok=True)
+    for name, size in (("", 300 << 20), (".1", 1), (".5", 5)):
+        with Path(f"{log}{name}").open("wb") as file:
+            file.truncate(size)
+    host.control.activate(GOOD, "n1", confirm_within_s=60, previous=None)
+    assert {path.name.removeprefix(log.name): path.stat().st_size for path in log.parent.iterdir() if path != log} == {
+        ".1": 300 << 20,
+        ".2": 1,
+        ".5": 5,
+    }
+    assert eventually(lambda: f"launch release={GOOD}" in host.log)
+    assert len(host.log) < 1000
+
+
 def test_a_first_release_that_is_reverted_leaves_nothing_running(host: Host) -> None:
     host.control.activate(GOOD, "n1", confirm_within_s=60, previous=None)
     host.control.revert("n1", "gate failed")
