@@ -23,7 +23,10 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 def _not_published(lab: Lab) -> Iterator[str]:
     published = [Published(version) for version in VERSIONS]
-    for line in (lab.layout.logs / "traffic.jsonl").read_text(encoding="utf-8").splitlines():
+    traffic = lab.layout.logs / "traffic.jsonl"
+    if not traffic.exists():  # no test made anybody come
+        return
+    for line in traffic.read_text(encoding="utf-8").splitlines():
         seen = json.loads(line)
         if seen["machine"] == "api" and seen["client"] == "specrail":
             for schema in published:
