@@ -14,7 +14,7 @@ from playbooks.site import Site
 from playbooks.survey import gpu_of, release_facts
 from playbooks.verify import conditions_of
 from roles.acceptance.advice import advise
-from roles.load.circumstances import gpu_doubts
+from roles.load.circumstances import gpu_doubts, same_counts
 from roles.load.client import get
 from roles.load.compare import compare
 from roles.load.doubt import Doubt
@@ -71,7 +71,11 @@ def measure(site: Site, options: Options, *, each: Each | None = None, on_trial:
         result,
         generation_tokens=window.generated,
         state=state,
-        more=[*other, *gpu_doubts(gpus.idle_utilization, gpus.during.heat, state)],
+        more=[
+            *other,
+            *gpu_doubts(gpus.idle_utilization, gpus.during.heat, state),
+            *same_counts(before.counts if before else None, counts_of(window)),
+        ],
     )
     measured = Run(
         kind="bench",

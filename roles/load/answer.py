@@ -57,8 +57,8 @@ class AnswerReader:
         if self._error is None:
             self._error = (kind, detail)
 
-    def completion(self, *, ended_s: float, status: int | None) -> Completion:
-        """What has been read. ended_s is the latency of an answer in which nothing came."""
+    def completion(self, *, ended_s: float, status: int | None, held_s: float = 0.0) -> Completion:
+        """What has been read. ended_s is the latency of an answer in which nothing came; held_s is the Completion's."""
         kind, detail = self._error or (None, None)
         prompt_tokens, completion_tokens = self._usage
         return Completion(
@@ -74,6 +74,7 @@ class AnswerReader:
             error=kind,
             detail=detail,
             status=status,
+            held_s=held_s,
         )
 
     def _take_all(self, payloads: list[str], at_s: float) -> None:

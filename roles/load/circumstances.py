@@ -1,7 +1,7 @@
 """What was around a run and not in its answers: other work, the engine's limits, and a schedule that was not kept."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -52,6 +52,19 @@ def gpu_doubts(idle_utilization: float | None, heat: float | None, state: Engine
         message = f"heat or hardware held the GPUs' clocks down {100 * heat:.0f} % of the time: a cool one is faster"
         found.append(Doubt("throttled", message, spoils=True))
     return found
+
+
+def same_counts(before: Mapping[str, object] | None, now: Mapping[str, object] | None) -> list[Doubt]:
+    """Whether two runs drafted exactly alike: at temperature 0 a repetition is then the same sample once more.
+
+    before, now: counts of a run in the history.
+    """
+    if not now or not before or any(before.get(name) != now.get(name) for name in ("rounds", "accepted", "drafted")):
+        return []
+    message = (
+        "its rounds and accepted tokens are exactly those of the run before: for acceptance the two are one sample"
+    )
+    return [Doubt("same-counts", message, spoils=False)]
 
 
 def _busy_before(state: EngineState) -> Doubt | None:

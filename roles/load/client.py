@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from types import SimpleNamespace
 
 import aiohttp
 
@@ -21,6 +22,7 @@ from roles.load.waiting import result_of
 
 _CONNECT_TIMEOUT_S = 10.0
 _READ_BUFFER_BYTES = 256 * 1024
+_LAST_EVENT = b"data: [DONE]\n\n"  # what comes with it takes long to read: tokens of other streams go first
 _KEEPALIVE_S = 3.0  # uvicorn closes an idle connection after 5 s, and a request sent just then is lost
 
 
@@ -29,7 +31,10 @@ def open_session(endpoint: Endpoint) -> aiohttp.ClientSession:
     headers = {"User-Agent": "specrail", "Accept-Encoding": "identity"}
     if endpoint.api_key:
         headers["Authorization"] = f"Bearer {endpoint.api_key}"
+    tracing = aiohttp.TraceConfig()
+    tracing.on_request_chunk_sent.append(_note_when_sent)
     return aiohttp.ClientSession(
+        trace_configs=[tracing],
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEPALIVE_S),
         headers=headers,
         cookie_jar=aiohttp.DummyCookieJar(),
@@ -93,7 +98,8 @@ async def complete(
 
     reader = AnswerReader()
     status = None
-    sent = time.perf_counter()
+    begun = time.perf_counter()
+    sent = _Sent(begun)
     try:
         async with session.post(
             url,
@@ -101,22 +107,26 @@ async def complete(
             headers={"Content-Type": "application/json"},
             timeout=_timeout(timeout_s),
             allow_redirects=False,
+            trace_request_ctx=sent,
         ) as response:
             status = response.status
             if status != 200:
                 reader.fail("http", _refusal(await response.read()))
             elif not stream:
-                reader.whole(await response.read(), time.perf_counter() - sent)
+                reader.whole(await response.read(), time.perf_counter() - sent.at)
             elif response.content_type != "text/event-stream":
                 body_instead = excerpt(await response.read())
                 reader.fail("unreadable", f"{response.content_type} in place of a stream: {body_instead}")
             else:
                 async for block in response.content.iter_any():
-                    reader.feed(block, time.perf_counter() - sent)
-                reader.finish(time.perf_counter() - sent)
+                    at_s = time.perf_counter() - sent.at
+                    if block.endswith(_LAST_EVENT):
+                        await asyncio.sleep(0)
+                    reader.feed(block, at_s)
+                reader.finish(time.perf_counter() - sent.at)
     except (aiohttp.ClientError, OSError) as error:
         reader.fail(*_failure(error, timeout_s))
-    answer = reader.completion(ended_s=time.perf_counter() - sent, status=status)
+    answer = reader.completion(ended_s=time.perf_counter() - sent.at, status=status, held_s=sent.at - begun)
     return replace(answer, detail=endpoint.redact(answer.detail)) if answer.detail else answer
 
 
@@ -171,6 +181,20 @@ def get(endpoint: Endpoint, path: str, *, timeout_s: float = 10) -> tuple[int, s
     raise UnreachableError(
         f"no answer from {endpoint.base_url}{path}: {endpoint.redact(detail)}", tries=[_curl(endpoint, path)]
     )
+
+
+class _Sent:
+    """When a request was written: with many beside it, that may be a while after it was begun."""
+
+    def __init__(self, at: float) -> None:
+        self.at = at
+
+
+async def _note_when_sent(
+    _: aiohttp.ClientSession, context: SimpleNamespace, __: aiohttp.TraceRequestChunkSentParams
+) -> None:
+    if isinstance(context.trace_request_ctx, _Sent):
+        context.trace_request_ctx.at = time.perf_counter()
 
 
 def _timeout(timeout_s: float) -> aiohttp.ClientTimeout:

@@ -40,6 +40,8 @@ class Completion:
     """What the server or the line said about the error; one line, secrets redacted."""
     status: int | None = None
     """HTTP status; None when none was received."""
+    held_s: float = 0.0
+    """From when the client was given the request until it had written it: a connection, or the client's other work."""
 
     @property
     def ok(self) -> bool:

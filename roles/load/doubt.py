@@ -23,6 +23,7 @@ DoubtKind = Literal[
     "unsent",
     "prefix-cache",
     "since-start",
+    "same-counts",
 ]
 
 

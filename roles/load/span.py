@@ -31,6 +31,8 @@ class Span:
         self._output_tokens = 0
         self._in_flight: dict[int, tuple[float, float]] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        # One request is made each time the loop goes round: tokens of other streams never wait for more than one.
+        self._gate = asyncio.Lock()
 
     async def in_turn(self, concurrency: int, deadline: float | None) -> None:
         """`concurrency` at a time: the next one goes as soon as an answer is whole. deadline: of the loop's clock."""
@@ -59,13 +61,14 @@ class Span:
     async def _workers(self, concurrency: int) -> None:
         for _ in range(min(concurrency, len(self._prompts))):
             self._tasks.append(asyncio.create_task(self._work()))
-            # One after the other: each request leaves before the next one is begun and takes its time.
-            await asyncio.sleep(0)
 
     async def _work(self) -> None:
         while self._next < len(self._prompts):
             index, self._next = self._next, self._next + 1
             await self._send(index, None)
+            await asyncio.sleep(
+                0
+            )  # other streams' tokens that are here already are read before the next request is made
 
     async def _departures(self, schedule: Sequence[float]) -> None:
         for index, due_s in enumerate(schedule):
@@ -85,7 +88,9 @@ class Span:
         started_s = self._elapsed_s()
         late_s = 0.0 if due_s is None else max(0.0, started_s - due_s)
         self._in_flight[index] = (started_s, late_s)
-        sample = Sample(self._prompts[index], started_s, await self._ask(self._prompts[index]), late_s)
+        answer = await self._ask(self._prompts[index])
+        late_s = 0.0 if due_s is None else late_s + answer.held_s
+        sample = Sample(self._prompts[index], started_s, answer, late_s)
         del self._in_flight[index]
         self.samples[index] = sample
         self._failed += not sample.completion.ok

@@ -39,6 +39,7 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument(
         "--tokens", type=int, default=50_000, help="of a small flood; a large one has four times as many"
     )
+    parser.add_argument("--only", choices=("flood", "paced"), help="one of the two parts")
     parser.add_argument("--vllm", default=os.environ.get("SPECRAIL_BENCH_VLLM"), help="the command of another venv")
     parser.add_argument("--tokenizer", default=os.environ.get("SPECRAIL_BENCH_TOKENIZER"), help="folder, for --vllm")
     options = parser.parse_args(argv)
@@ -47,9 +48,11 @@ def main(argv: Sequence[str]) -> None:
         if not options.tokenizer:
             parser.error("--vllm wants --tokenizer, a folder with a tokenizer.json")
         tools["vllm bench"] = vllm(options.vllm, options.tokenizer)
-    _flood(tools, options.streams, options.rounds, options.tokens)
+    if options.only != "paced":
+        _flood(tools, options.streams, options.rounds, options.tokens)
     del tools["lines + json"]
-    _paced(tools, options.streams, options.rounds)
+    if options.only != "flood":
+        _paced(tools, options.streams, options.rounds)
 
 
 def _flood(tools: dict[str, Tool], streams: Sequence[int], rounds: int, tokens: int) -> None:

@@ -90,14 +90,21 @@ class Engine:
         finally:
             self.in_flight -= 1
 
+    def gather(self) -> None:
+        """Let go whoever waits for others, from another thread."""
+        self._loop.call_soon_threadsafe(self._let_go)
+
+    def _let_go(self) -> None:
+        for waiting in self._gathered:
+            waiting.set()
+        self._gathered.clear()
+
     async def _until_gathered(self, count: int) -> None:
         """Hold requests back until `count` of them are here: with fewer at a time nothing would ever be answered."""
         event = asyncio.Event()
         self._gathered.append(event)
         if len(self._gathered) == count:
-            for waiting in self._gathered:
-                waiting.set()
-            self._gathered.clear()
+            self._let_go()
         await event.wait()
 
     async def _well(self, request: web.Request, body: dict[str, object]) -> web.StreamResponse:

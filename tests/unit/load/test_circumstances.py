@@ -3,7 +3,7 @@
 import pytest
 
 from roles.load.arrivals import Arrivals
-from roles.load.circumstances import around, gpu_doubts
+from roles.load.circumstances import around, gpu_doubts, same_counts
 from roles.load.completion import Completion
 from roles.load.doubt import Doubt
 from roles.load.engine_state import EngineState, Level
@@ -75,3 +75,13 @@ def test_a_gpu_that_works_for_nobody_we_know_spoils_the_run() -> None:
 def test_heat_spoils_the_run() -> None:
     (doubt,) = gpu_doubts(0.0, 0.5, EngineState())
     assert (doubt.kind, doubt.spoils) == ("throttled", True)
+
+
+def test_a_repetition_with_the_very_same_counts_is_no_second_sample() -> None:
+    """A field report compared two sets of repetitions whose counters were identical to the byte."""
+    counts = {"rounds": 68, "accepted": 132, "drafted": 198, "k": 3}
+    (doubt,) = same_counts(counts, {**counts, "per_position": [60, 42, 30]})
+    assert not doubt.spoils
+    assert "one sample" in doubt.message
+    assert same_counts(counts, {**counts, "accepted": 131}) == []
+    assert same_counts(None, counts) == same_counts(counts, None) == []

@@ -18,12 +18,14 @@ def test_what_is_sent_late_counts_from_when_it_was_due() -> None:
         until = time.perf_counter() + _BLOCKED_S
         while time.perf_counter() < until:
             pass
-        return Completion("a", "", None, None, None, 1, ttft_s=0.001, arrivals_s=(0.001,), latency_s=0.002)
+        return Completion(
+            "a", "", None, None, None, 1, ttft_s=0.001, arrivals_s=(0.001,), latency_s=0.002, held_s=0.004
+        )
 
     span = Span(ask, [Prompt.user(str(number), name=str(number)) for number in range(2)], tell=None)
     asyncio.run(span.when_due([0.0, _DUE_S], None))
     second = span.samples[1]
     assert second.late_s >= _BLOCKED_S - _DUE_S
-    assert second.late_s == second.started_s - _DUE_S
+    assert second.late_s == second.started_s - _DUE_S + 0.004
     assert second.ttft_s == 0.001 + second.late_s
     assert second.e2e_s == 0.002 + second.late_s

@@ -9,8 +9,9 @@ from rich.text import Text
 
 from roles.load.compare import compare
 from roles.load.doubt import Doubt
+from roles.load.slo import Goodput
 from roles.load.summary import Spread, Summary
-from roles.load.table import bench_table, changes_table
+from roles.load.table import bench_table, changes_table, sweep_table
 from tests.unit.load.test_compare import AFTER, BEFORE, with_conditions
 
 SUMMARY = Summary(
@@ -77,6 +78,42 @@ def test_a_bench_in_a_pipe_is_plain_text() -> None:
         "  doubt: 7 answers [loop]",
         "  note: 2 of 50 requests failed",
     ]
+
+
+def test_where_load_came_from_what_kept_the_limits_and_what_was_busy_are_told() -> None:
+    found = Goodput("ttft <= 500 ms, tpot <= 30 ms", met=40, sent=50, req_s=0.1874, missed={"ttft": 8, "tpot": 0})
+    limited = replace(SUMMARY, goodput=found, late_s=Spread(50, 0.0004, 0.0003, 0.0009, 0.002))
+    shown = lines(
+        bench_table(
+            limited, title="t", where="from the host itself", engine="2.0 running (at most 3)", gpus="97 % busy"
+        )
+    )
+    assert shown[1] == "  load from the host itself"
+    assert "  goodput  0.19 requests/s: 40 of 50 (80 %) kept ttft <= 500 ms, tpot <= 30 ms; 8 missed ttft" in shown
+    assert "  sent late ms  0.40  0.30  0.90  2.00" in shown
+    assert shown[-2:] == ["  engine  2.0 running (at most 3)", "  GPUs    97 % busy"]
+
+
+def test_a_sweep_says_what_its_load_counts_and_what_kept_the_limits() -> None:
+    good = replace(SUMMARY, goodput=Goodput("e2e <= 5 s", met=1, sent=2, req_s=0.5, missed={"e2e": 1}))
+    shown = lines(sweep_table([(0.5, good, 2.8), (2, SUMMARY, None)], title="t", load="requests/s"))
+    assert shown[2].split() == [
+        "requests/s",
+        "all",
+        "tok/s",
+        "one",
+        "tok/s",
+        "TTFT",
+        "p50",
+        "ms",
+        "TPOT",
+        "mean",
+        "ms",
+        "length",
+        "goodput/s",
+    ]
+    assert shown[3].split() == ["0.5", "60.0", "59.7", "190", "16.3", "2.80", "0.50"]
+    assert shown[4].split() == ["2", "60.0", "59.7", "190", "16.3", "-", "-"]
 
 
 def test_changes_in_a_pipe_are_plain_text() -> None:
