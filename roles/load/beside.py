@@ -12,10 +12,24 @@ _BESIDE: Mapping[tuple[str, ...], tuple[str, float]] = {
     ("engine", "kv_usage"): ("KV cache full, %", 100),
     ("engine", "kv_usage", "mean"): ("KV cache full on average, %", 100),
     ("engine", "kv_usage", "peak"): ("KV cache full at most, %", 100),
+    ("engine", "running", "mean"): ("requests running on average", 1),
+    ("engine", "running", "peak"): ("requests running at most", 1),
+    ("engine", "waiting", "mean"): ("requests waiting on average", 1),
+    ("engine", "waiting", "peak"): ("requests waiting at most", 1),
+    ("engine", "busy_before"): ("others' requests before", 1),
     ("engine", "prefix_hit_rate"): ("prefix cache hits, %", 100),
     ("engine", "queue_s"): ("queued, ms", 1e3),
     ("engine", "prefill_s"): ("prefill, ms", 1e3),
+    ("goodput", "met"): ("requests that kept the limits", 1),
+    ("goodput", "req_s"): ("goodput, requests a second", 1),
+    ("gpus", "utilization"): ("GPUs busy, %", 100),
+    ("gpus", "hottest_c"): ("hottest GPU, C", 1),
+    ("gpus", "power_w"): ("GPUs' power, W", 1),
+    ("gpus", "clock"): ("GPUs' clock of the highest, %", 100),
+    ("gpus", "heat"): ("slowed by heat, % of the time", 100),
+    ("gpus", "power_cap"): ("at the power limit, % of the time", 100),
 }
+_UNTOLD = frozenset({("engine", "readings"), ("gpus", "readings"), ("goodput", "sent")})
 
 
 def beside(runs: Sequence[Run]) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -29,6 +43,8 @@ def beside(runs: Sequence[Run]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     ]
     found = []
     for path in dict.fromkeys(paths):
+        if path in _UNTOLD:
+            continue
         name, factor = _BESIDE.get(path) or _said(path)
         cells = tuple(_counted(number(run.summary, *path), factor) for run in runs)
         if any(cell != "-" for cell in cells):

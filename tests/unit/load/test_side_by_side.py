@@ -68,10 +68,10 @@ def test_what_differs_comes_before_what_only_some_know() -> None:
 
 def test_goodput_and_whatever_the_engine_did_is_shown() -> None:
     engine = {"preemptions": 3, "kv_usage": {"mean": 0.5, "peak": 0.9}, "queue_s": 0.012}
-    run = replace(BEFORE, summary={"engine": engine, "goodput": {"requests": 7, "slo_share": 0.7}})
+    run = replace(BEFORE, summary={"engine": engine, "goodput": {"met": 7, "missed": {"ttft": 3}}})
     assert dict(side_by_side([run, run]).beside) == {
-        "goodput requests": ("7", "7"),
-        "goodput slo share, %": ("70.0", "70.0"),
+        "requests that kept the limits": ("7", "7"),
+        "goodput missed ttft": ("3", "3"),
         "preemptions": ("3", "3"),
         "KV cache full on average, %": ("50.0", "50.0"),
         "KV cache full at most, %": ("90.0", "90.0"),
