@@ -76,9 +76,9 @@ class EngineHost:
         return self.lab.layout.container(CTID) / "var/log/specrail/vllm/serve.log"
 
     def gate(self, release: str) -> dict[str, Any]:
-        """What a release's gate measured."""
+        """What a release's gate said."""
         found: dict[str, Any] = json.loads((base_of(self.lab) / "releases" / release / "gate.json").read_text())
-        return found
+        return dict(found["verdict"])
 
     # ------------------------------------------------------------------------------------- the server itself
 

@@ -38,7 +38,8 @@ def test_a_real_completion_and_the_gate_let_it_stay(first: Said, serving: Engine
     assert release is not None
     verdict = serving.gate(release)
     assert verdict["outcome"] == "pass", verdict
-    assert verdict["window"]["k"] == tiny.TOKENS
+    assert verdict["speculative_tokens"] == tiny.TOKENS
+    assert verdict["acceptance_length"]["estimate"] > 1.5
 
 
 def test_health_says_what_the_server_is(serving: EngineHost) -> None:
