@@ -15,6 +15,7 @@ _LIBRARY_FOLDERS = (
     "/usr/lib64",
     "/usr/lib",
     "/usr/local/lib",
+    "/usr/local/nvidia/lib64",  # where images for clouds mount it
 )
 _VERSION = re.compile(r"\b(\d{3,}\.\d+(?:\.\d+)?)\b")
 _DEVICE = re.compile(r"(?P<name>nvidia\S*) (?P<access>rw|none)")

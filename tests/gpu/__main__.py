@@ -19,6 +19,7 @@ from tests.gpu.result import Result
 from tests.gpu.serving import Machine, Wish
 from tests.gpu.sweep import Failed, Load, Measured, foretold, sweep
 
+_INTERRUPTED = 130  # as a shell has it for SIGINT
 _EXAMPLE = "example: ./run gpu --model /models/Qwen3-8B --drafter /models/Qwen3-8B-DFlash --html gpu.html"
 
 
@@ -31,6 +32,9 @@ def main(argv: list[str] | None = None) -> int:
         found = doctor(HereShell(Redactor()), str(venv) if venv else None)
         _say(found.lines())
         result = _swept(found, asked, venv, console)
+    except KeyboardInterrupt:
+        sys.stderr.write("gpu: interrupted; the server is stopped, and --json and --html hold what was measured\n")
+        return _INTERRUPTED
     except SpecrailError as error:
         told = (f"gpu: {error.what}", *(f"  {why}" for why in error.why), *(f"  try: {one}" for one in error.tries))
         sys.stderr.write("\n".join((*told, "")))

@@ -135,6 +135,7 @@ class Machine:
             drafter=drafter,
             server=Server(
                 port=wish.port,
+                reach="direct",
                 supervisor="process",
                 start_timeout_s=wish.start_timeout_s,
                 stop_timeout_s=30,
