@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from roles.acceptance import llamacpp, request_metrics, vllm_spec, vllm_v0
 from roles.acceptance.bench_text import Block, is_figure
 from roles.acceptance.envelope import Line, unwrap
+from roles.acceptance.findings import Findings
 from roles.acceptance.fragment import Fragment
-from roles.acceptance.reading import Reading, ThrownOut
-from roles.acceptance.series import Seen, Series
+from roles.acceptance.needles import says_something
+from roles.acceptance.reading import Reading
+from roles.acceptance.series import Seen
 from roles.acceptance.server_said import ServerSaid
 from roles.acceptance.sglang import Ticks, is_without_speculation
 from roles.acceptance.sglang import is_line as is_sglang
@@ -21,9 +23,6 @@ from roles.acceptance.window import Window
 if TYPE_CHECKING:
     from roles.acceptance.metrics_text import Readings
 
-_MOST_THROWN_OUT = 1000
-_MOST_FRAGMENTS = 10_000
-
 
 def read(lines: Iterable[bytes]) -> Reading:
     """Read a log (b"...".splitlines(), or an open binary file). Any bytes will do; nothing raises."""
@@ -31,30 +30,6 @@ def read(lines: Iterable[bytes]) -> Reading:
     for number, raw in enumerate(lines, start=1):
         reader.line(number, raw)
     return reader.reading()
-
-
-def _says_something(raw: bytes) -> bool:
-    """Whether a line has a word that any of the readers looks for: nearly all lines of a log have none."""
-    low = raw.lower()
-    return (
-        b"accept" in low
-        or b"draft" in low
-        or b"throughput" in low
-        or b" tput" in low
-        or b"speculat" in low
-        or b"decoding metrics" in low
-        or b"version" in low
-        or b"position" in low
-        or b"vllm:" in low
-        or b"engine (v" in low
-        or b"auxiliary" in low
-        or b"eval time" in low
-        or b" batch" in low
-        or b"stats" in low
-        or b"process_start_time" in low
-        or b'"message":[' in low  # journalctl's numbers hide the words
-        or b'"message": [' in low
-    )
 
 
 def _pace(before: Line, line: Line) -> float | None:
@@ -69,10 +44,7 @@ class LogReader:
     """Takes the lines of one log, or of several files of one server in their order; keeps only what it needs."""
 
     def __init__(self) -> None:
-        self.series = Series()
-        self._fragments: list[Fragment] = []
-        self._thrown_out: list[ThrownOut] = []
-        self._reasons: Counter[str] = Counter()
+        self._findings = Findings()
         self._silence = Silence()
         self._speeds = Speeds()
         self._engines: Counter[str] = Counter()
@@ -83,12 +55,10 @@ class LogReader:
         self._sglang = Ticks()
         self._block = Block()
         self._metrics: Readings | None = None
-        self._same: Counter[tuple[str | None, Window]] = Counter()
-        self._last_same: tuple[str | None, Window] | None = None
 
     def line(self, number: int, raw: bytes) -> None:
         """Take one line; number is for messages."""
-        if not _says_something(raw):
+        if not says_something(raw):
             self._silence.nothing(raw)
             return
         line = unwrap(raw)
@@ -105,14 +75,14 @@ class LogReader:
         elif is_sglang(text):
             self._engines["SGLang"] += 1
             if why := self._sglang.line(number, text):
-                self._throw(number, text, why)
+                self._findings.throw(number, text, why)
         elif llamacpp.is_line(text):
             self._llamacpp(number, raw.decode("utf-8", errors="replace") if "draft_n_accepted" in text else text)
         elif request_metrics.is_line(found := raw.decode("utf-8", errors="replace")):
             self._engines["vLLM"] += 1
             windows = request_metrics.windows_of(found)
             for window in [windows] if isinstance(windows, str) else windows:
-                self._keep(number, window, line)
+                self._findings.keep(number, window, line)
         elif is_figure(text):
             if not self._block.fits(text):
                 self._end_block()
@@ -138,7 +108,7 @@ class LogReader:
     @property
     def found(self) -> int:
         """How much was counted so far: lines and figures."""
-        return self.series.kept + len(self._fragments) + len(self._sglang) + bool(self._block) + bool(self._metrics)
+        return self._findings.figures + len(self._sglang) + bool(self._block) + bool(self._metrics)
 
     def batch(self, windows: Sequence[tuple[Window, int, bytes]], before: bytes, number: int) -> None:
         """Take spec lines that were added up: (window, how many, the last of them); the last one follows `before`."""
@@ -150,43 +120,44 @@ class LogReader:
                 self._server.origin(origin)
             self._engines["vLLM"] += lines
             timed = replace(window, span_s=busy * (window.accepted + window.rounds)) if busy else window
-            self.series.add(Seen(timed, number, line.at, None, self._server.version()), of=lines)
+            self._findings.series.add(Seen(timed, number, line.at, None, self._server.version()), of=lines)
 
     def now(self, tail: bytes) -> None:
         """Take the last lines of a log whose spec lines were taken already: they say how fast it is."""
         lines = [unwrap(raw) for raw in tail.splitlines() if b"generation t" in raw or b"Per-position" in raw]
         for before, line in zip(lines[-2::-1], lines[::-1], strict=False):
             if vllm_spec.is_spec(line.text) and (busy := _pace(before, line)) is not None:
-                self.series.pace(busy)
+                self._findings.series.pace(busy)
                 return
 
     def reading(self) -> Reading:
         """All that was found so far."""
         self._end_block()
-        notes = list(self._notes())
+        findings = self._findings
+        notes = (*findings.notes(), *self._sglang.notes())
         for found in self._sglang.results():
             if isinstance(found, Fragment):
-                self._fragments.append(found)
+                findings.fragments.append(found)
             else:
-                self.series.add(Seen(found[2], found[0], found[1]), of=found[3])
+                findings.series.add(Seen(found[2], found[0], found[1]), of=found[3])
         self._sglang = Ticks()
         if self._metrics is not None and self._metrics:
             self._engines["vLLM"] += 1
-            self._keep(self._metrics.number, self._metrics.result())
+            findings.keep(self._metrics.number, self._metrics.result())
             self._metrics = None
         return Reading(
-            seen=tuple(self.series),
-            kept=self.series.kept,
-            fragments=tuple(self._fragments),
-            thrown_out=tuple(self._thrown_out),
-            reasons=self._reasons,
-            why_nothing=None if self.series.kept else self._why_nothing(),
+            seen=tuple(findings.series),
+            kept=findings.series.kept,
+            fragments=tuple(findings.fragments),
+            thrown_out=tuple(findings.thrown_out),
+            reasons=findings.reasons,
+            why_nothing=None if findings.series.kept else findings.why_nothing() or self._silence.why(),
             engine=self.engine,
             versions=self._server.versions,
             method=self._server.method,
             layers=self._server.layers,
             speeds=self._speeds.means(),
-            notes=tuple(notes),
+            notes=notes,
         )
 
     def _spec(self, number: int, line: Line) -> None:
@@ -195,28 +166,28 @@ class LogReader:
         stats = self._stats.pop(line.process, None)
         window = vllm_spec.window_of(line.text, line.at, stats, unequal=self._server.unequal)
         if isinstance(window, str):
-            self._throw(number, line.text, window)
+            self._findings.throw(number, line.text, window)
             return
         if window.k is not None and window.drafted < window.k * window.rounds:
             self._server.unequal = True
-        self._twice(line.at, window)
+        self._findings.again(line.at, window)
         version = self._server.version()
-        self.series.add(Seen(window, number, line.at, vllm_spec.since_last_s(line.text), version))
+        self._findings.series.add(Seen(window, number, line.at, vllm_spec.since_last_s(line.text), version))
 
     def _v0(self, number: int, line: Line) -> None:
         self._engines["vLLM"] += 1
         totals = vllm_v0.totals_of(line.text)
         if totals is None:
-            self._throw(number, line.text, "the line is cut")
+            self._findings.throw(number, line.text, "the line is cut")
             return
-        self._keep(number, vllm_v0.window_between(self._totals.get(line.process), totals), line)
+        self._findings.keep(number, vllm_v0.window_between(self._totals.get(line.process), totals), line)
         self._totals[line.process] = totals
 
     def _llamacpp(self, number: int, text: str) -> None:
         self._engines["llama.cpp"] += 1
         found = llamacpp.request_of(text, number, self._generated)
         self._generated = None
-        self._keep(number, found, Line(text))
+        self._findings.keep(number, found, Line(text))
 
     def _counter(self, number: int, text: str) -> bool:
         """Take a line of /metrics; its reader is loaded when there is one."""
@@ -228,24 +199,9 @@ class LogReader:
             self._metrics = Readings()
         return self._metrics.take(number, text)
 
-    def _keep(self, number: int, found: Window | Fragment | str, line: Line | None = None) -> None:
-        if isinstance(found, str):
-            self._throw(number, line.text if line else "", found)
-        elif isinstance(found, Fragment):
-            if len(self._fragments) < _MOST_FRAGMENTS:
-                self._fragments.append(found)
-        else:
-            self.series.add(Seen(found, number, line.at if line else None))
-
-    def _throw(self, number: int, text: str, reason: str) -> None:
-        known = reason in self._reasons or len(self._reasons) < _MOST_THROWN_OUT
-        self._reasons[reason if known else "other reasons"] += 1
-        if len(self._thrown_out) < _MOST_THROWN_OUT:
-            self._thrown_out.append(ThrownOut(number, text[:400], reason))
-
     def _end_block(self) -> None:
         if self._block:
-            self._keep(self._block.number, self._block.window())
+            self._findings.keep(self._block.number, self._block.window())
         self._block = Block()
 
     def _setup(self, text: str) -> None:
@@ -258,30 +214,3 @@ class LogReader:
             self._generated = generated
         if "Decode batch" in text and is_without_speculation(text):
             self._silence.without_speculation("SGLang")
-
-    def _twice(self, at: str | None, window: Window) -> None:
-        """Remember windows that come again at once with the same figures and the same time."""
-        this = (at, Window(window.rounds, window.accepted, window.drafted, window.per_position, window.k))
-        if at is not None and this == self._last_same and len(self._same) < _MOST_THROWN_OUT:
-            self._same[this] += 1
-        self._last_same = this
-
-    def _notes(self) -> Iterable[str]:
-        for (at, window), more in self._same.most_common(3):
-            yield (
-                f"{more + 1} lines of {at} have the same figures ({window.accepted}/{window.drafted}): counted as "
-                f"{more + 1} windows (several engines or files); if one line was copied, it is one"
-            )
-        k, meaning = self._sglang.meaning()
-        if meaning:
-            which = "accepted/drafted (SGLang 0.5.11 and later)" if meaning == "new" else "length/(k+1) (up to 0.5.10)"
-            yield f"SGLang's accept rate is read as {which}, k={k or 'unknown'}"
-
-    def _why_nothing(self) -> str:
-        if self._fragments:
-            said = list(dict.fromkeys(fragment.said for fragment in self._fragments))
-            return f"{len(self._fragments)} lines say too little to be counted: {said[0]}"
-        if self._reasons:
-            first = next(iter(self._reasons))
-            return f"none of the {self._reasons.total()} lines about speculation can be counted: {first}"
-        return self._silence.why()

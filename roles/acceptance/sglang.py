@@ -140,6 +140,13 @@ class Ticks:
         fitting = new or old
         return (next(iter(fitting)) if len(fitting) == 1 else None), meaning
 
+    def notes(self) -> Iterator[str]:
+        """How the rate was understood."""
+        k, meaning = self.meaning()
+        if meaning:
+            which = "accepted/drafted (SGLang 0.5.11 and later)" if meaning == "new" else "length/(k+1) (up to 0.5.10)"
+            yield f"SGLang's accept rate is read as {which}, k={k or 'unknown'}"
+
     def results(self) -> Iterator[tuple[int, str | None, Window, int] | Fragment]:
         """(line, time, window, lines) for lines with a weight, fragments for those without, in their order.
 
