@@ -222,7 +222,7 @@ def bench(
 
 @_verb(
     name="url",
-    positional=["url"],
+    positional=["url"] if words_after({"bench.url"}, {"--json"}) else [],
     iterable=["set_"],
     help={
         "url": "the server's root: http://10.0.0.7:30000",
@@ -247,7 +247,7 @@ def bench(
 )
 def bench_url(
     _: Context,
-    url: str,
+    url: str | None = None,
     model: str | None = None,
     key: str | None = None,
     host: str | None = None,
@@ -288,7 +288,7 @@ def bench_url(
         extra_body=extra_body,
         slo=slo,
     )
-    if code := playbook.run_url(url, options, model=model, key=key, host=host, told=set_ or [], as_json=json):
+    if code := playbook.run_url(url or "", options, model=model, key=key, host=host, told=set_ or [], as_json=json):
         raise Exit(code=code)
 
 

@@ -13,7 +13,7 @@ TOOL = "guidellm"
 
 
 def recognise(document: Mapping[str, object]) -> bool:
-    """Whether it is one. Schemas 1 and 2 (GuideLLM 0.3-0.8)."""
+    """Whether it is one. GuideLLM 0.8 was run for this; 0.3-0.5 write the same fields, as their schemas say."""
     first = next(iter(row(document, "benchmarks")), None)
     return at(first, "metrics", "time_to_first_token_ms") is not None
 
@@ -97,14 +97,14 @@ def _prompts(requests: list[dict[str, object]], tokens: int | None) -> str:
 def _requests(benchmark: object) -> list[dict[str, object]]:
     began = number(benchmark, "start_time") or 0.0
     found: list[dict[str, object]] = []
-    for request in row(benchmark, "requests", "successful"):
+    for place, request in enumerate(row(benchmark, "requests", "successful")):
         ttft, latency_s = number(request, "time_to_first_token_ms"), number(request, "request_latency")
         tokens = whole(request, "output_tokens")
         if latency_s is None or tokens is None:
             continue
         found.append(
             {
-                "prompt": _name(request),
+                "prompt": _name(request) or f"{place}",
                 "kind": "",
                 "started_s": round((number(request, "request_start_time") or began) - began, 6),
                 "ttft_s": None if ttft is None else ttft / 1e3,
@@ -115,12 +115,13 @@ def _requests(benchmark: object) -> list[dict[str, object]]:
     return found
 
 
-def _name(request: object) -> str:
+def _name(request: object) -> str | None:
     """A prompt's digest: what was asked is in request_args, as JSON, among what differs from run to run."""
-    asked: object = text(request, "request_args") or ""
-    try:
-        body = at(json.loads(str(asked)), "body")
-        asked = at(body, "messages") or at(body, "prompt") or body
-    except (ValueError, RecursionError):
-        pass  # older versions write other text there: it is as good a name
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:12]
+    asked: object = text(request, "prompt")
+    if said := text(request, "request_args"):
+        try:
+            body = at(json.loads(said), "body")
+        except (ValueError, RecursionError):
+            body = None
+        asked = at(body, "messages") or at(body, "prompt") or asked
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:12] if asked else None

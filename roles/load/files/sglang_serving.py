@@ -13,7 +13,7 @@ _SPREADS = {"ttft_s": "ttft", "tpot_s": "tpot", "itl_s": "itl", "e2e_s": "e2e_la
 
 
 def recognise(document: Mapping[str, object]) -> bool:
-    """Whether it is one. SGLang 0.4.6-0.5.23: bench_serving.py, later benchmark/serving.py."""
+    """Whether it is one. SGLang 0.5.23 was run for this: benchmark/serving.py."""
     return number(document, "output_throughput") is not None and "dataset_name" in document and "backend" in document
 
 

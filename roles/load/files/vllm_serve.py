@@ -13,7 +13,7 @@ _SPREADS = {"ttft_s": "ttft", "tpot_s": "tpot", "itl_s": "itl", "e2e_s": "e2el"}
 
 
 def recognise(document: Mapping[str, object]) -> bool:
-    """Whether it is one. vLLM 0.10-0.33: benchmarks/serve.py."""
+    """Whether it is one. vLLM 0.32 was run for this: benchmarks/serve.py."""
     return number(document, "output_throughput") is not None and "model_id" in document
 
 

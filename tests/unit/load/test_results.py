@@ -14,7 +14,8 @@ from inventory.errors import UsageError
 from roles.load.compare import compare
 from roles.load.files.read import read_results
 from roles.load.history import Run
-from roles.load.values import number
+from roles.load.values import number, text
+from roles.load.values import row as row_of
 from tests.unit.load.test_compare import BEFORE, row
 
 CASES = sorted((Path(__file__).parents[2] / "cases" / "load").glob("results-*.json"))
@@ -78,6 +79,18 @@ def test_guidellms_time_per_output_token_holds_the_first_one_and_is_not_ours(tmp
     tpot_s = number(read_results(_file(tmp_path, *case["lines"]), "ct129")[0].summary, "tpot_s", "mean")
     assert tpot_s == pytest.approx(metrics["inter_token_latency_ms"]["successful"]["mean"] / 1e3)
     assert metrics["time_per_output_token_ms"]["successful"]["mean"] / 1e3 > 1.2 * (tpot_s or 0)
+
+
+def test_guidellms_prompts_are_told_apart_by_what_was_asked_or_else_by_their_place(tmp_path: Path) -> None:
+    case = json.loads(next(path for path in CASES if "guidellm" in path.stem).read_text())
+    benchmark = case["lines"][0]["benchmarks"][0]
+    one = benchmark["requests"]["successful"][0]
+    others = [{**one, "request_args": "not JSON"}, {**one, "request_args": None, "prompt": "asked"}]
+    benchmark["requests"]["successful"] = [one, {**one, "request_id": "another"}, *others, *others]
+    requests = row_of(read_results(_file(tmp_path, *case["lines"]), "ct129")[0].summary, "requests")
+    names = [text(request, "prompt") for request in requests]
+    assert names[0] == names[1] != names[3] == names[5]
+    assert (names[2], names[4]) == ("2", "4")
 
 
 def test_counts_come_as_counts(tmp_path: Path) -> None:
