@@ -531,7 +531,8 @@ def watch(
 ) -> None:
     """Follow hosts' acceptance and say each event once a host: an alarm when it begins, and when it is over.
 
-    A host that cannot be reached is an event too. Without --once until Ctrl-C; --json then prints an object an event.
+    A host that cannot be reached and a server that does not answer are events too. Without --once it goes on until
+    Ctrl-C, and --json prints an object an event.
 
     Examples:
       invoke watch --host ct129 --host ct130

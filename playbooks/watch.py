@@ -2,10 +2,8 @@
 
 import contextlib
 import json
-import os
 import queue
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,22 +13,15 @@ from pathlib import Path
 
 from rich.console import Console
 
-from inventory.errors import ConnectionLost, ExitCode, SpecrailError, UsageError
+from inventory.errors import ExitCode, SpecrailError, UsageError
 from inventory.resolve import ResolvedHost
 from playbooks.cli import CHECKOUT, INTERRUPTED, open_inventory, plain_console, print_json, report
 from playbooks.flags import whole_number
-from playbooks.reach import get_in
 from playbooks.site import Site
-from roles.acceptance import remote, watching
-from roles.acceptance.judgement import Judgement
-from roles.acceptance.judgement_text import as_text
-from roles.acceptance.loglines import LogReader
-from roles.acceptance.watching import Event, State
+from playbooks.watch_look import Look, line_of, look_at
 
-_READ_TIMEOUT_S = 300
 _INTERVAL_S = 30
 _GOODBYE_S = 1.0
-_CODES = {"pass": ExitCode.DONE, "fail": ExitCode.FAILED, "inconclusive": ExitCode.INCONCLUSIVE}
 _WORST_FIRST = (ExitCode.FAILED, ExitCode.UNREACHABLE, ExitCode.INCONCLUSIVE)
 _LEFT = "nothing was changed; the next watch goes on from here"
 
@@ -42,49 +33,6 @@ class Options:
     once: bool = False
     interval: str | None = None
     textfile: str | None = None
-
-
-@dataclass(frozen=True)
-class Look:
-    """One look at one host. judgement is None where it could not be read, error says why."""
-
-    host: str
-    state: State
-    events: tuple[Event, ...]
-    judgement: Judgement | None = None
-    error: SpecrailError | None = None
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """1 while an alarm goes on, 6 (or what the error says) when it cannot be read, 4 when nothing can be said."""
-        if self.state.alarm is not None:
-            return ExitCode.FAILED
-        if self.judgement is None:
-            return self.error.exit_code if self.error else ExitCode.UNREACHABLE
-        return _CODES[self.judgement.outcome]
-
-    def as_json(self) -> dict[str, object]:
-        """All of it."""
-        found = self.judgement.as_json() if self.judgement else {}
-        why = self.error.as_json() if self.error else {}
-        watched = watching.as_json(self.state, self.events)
-        return {"host": self.host, **found, **why, **watched, "exit_code": int(self.exit_code)}
-
-    def standing(self) -> str:
-        """How it is when a watch begins and nothing has happened since the last one."""
-        if self.error is not None:
-            return f"cannot be read: {self.error.what}"
-        if self.state.alarm is not None:
-            return f"the alarm {self.state.alarm} goes on"
-        length = self.judgement.summary.length if self.judgement else None
-        return f"acceptance length {length:.2f}" if length is not None else "nothing was counted yet"
-
-    def lines(self) -> list[str]:
-        """Silence when nothing happened, so that cron sends no mail."""
-        if self.events:
-            return [_line(self.host, event) for event in self.events]
-        unknown = self.judgement if self.exit_code is ExitCode.INCONCLUSIVE else None
-        return [as_text(unknown)] if unknown else []
 
 
 def run(hosts: Sequence[str], inventory: str | None, options: Options, *, as_json: bool) -> int:
@@ -142,7 +90,7 @@ def _follow(
             for event in look.events:
                 at = datetime.now().astimezone()
                 told = {"at": at.isoformat(timespec="seconds"), "host": look.host, **asdict(event)}
-                line = json.dumps(told) if as_json else f"{at:%Y-%m-%d %H:%M:%S} {_line(look.host, event)}"
+                line = json.dumps(told) if as_json else f"{at:%Y-%m-%d %H:%M:%S} {line_of(look.host, event)}"
                 sys.stdout.write(f"{line}\n")
                 sys.stdout.flush()
             try:
@@ -159,7 +107,7 @@ def _looks(selected: Sequence[ResolvedHost], interval_s: float | None, err: Cons
 
     A thread a host: one that hangs keeps no other one waiting, also not at the end, which it does not outlive.
     """
-    coming: queue.SimpleQueue[Look | None] = queue.SimpleQueue()
+    coming: queue.SimpleQueue[Look | SpecrailError | None] = queue.SimpleQueue()
     over = threading.Event()
 
     def keep_looking(resolved: ResolvedHost) -> None:
@@ -169,13 +117,18 @@ def _looks(selected: Sequence[ResolvedHost], interval_s: float | None, err: Cons
                     coming.put(look_at(site))
                     if interval_s is None or over.wait(interval_s):
                         return
+        except SpecrailError as error:
+            coming.put(error)
         except BaseException:
             coming.put(None)  # a defect: nobody is to wait for it
             raise
 
     def following() -> Look:
-        if (look := coming.get()) is None:
+        look = coming.get()
+        if look is None:
             raise RuntimeError("a host's watch ended by itself")
+        if isinstance(look, SpecrailError):
+            raise look
         return look
 
     threads = [threading.Thread(target=keep_looking, args=(resolved,), daemon=True) for resolved in selected]
@@ -189,36 +142,6 @@ def _looks(selected: Sequence[ResolvedHost], interval_s: float | None, err: Cons
             thread.join(_GOODBYE_S / len(threads))
 
 
-def look_at(site: Site) -> Look:
-    """Read what the host's log says since the last look. Nothing that is wrong with the host is raised."""
-    memory = site.state / f"watch-{site.name}.json"
-    state = watching.from_json(memory.read_bytes() if memory.exists() else None)
-    question = remote.question(site.layout.log, inode=state.inode, offset=state.offset)
-    try:
-        try:
-            answer = _ask(site, question)
-        except ConnectionLost:  # an idle line that something between has forgotten: a new one tells what is so
-            answer = _ask(site, question)
-    except SpecrailError as error:
-        site.redactor.error(error.at(f"watch {site.name}"))
-        state, events = watching.away(state, error, site.name)
-        _keep(memory, watching.to_json(state))
-        return Look(site.name, state, events, error=error)
-    part = remote.parse(answer, inode=state.inode, offset=state.offset)
-    reader = LogReader()
-    for number, line in enumerate(part.lines, start=1):
-        reader.line(number, line)
-    state, events, found = watching.look(state, reader.reading(), policy=site.host.gate, host=site.name)
-    state = watching.at(state, part.inode, part.end)
-    _keep(memory, watching.to_json(state))
-    return Look(site.name, state, events, judgement=found)
-
-
-def _ask(site: Site, question: str) -> str:
-    get_in(site)
-    return site.shell.run(question, timeout_s=_READ_TIMEOUT_S).stdout
-
-
 def _write(textfile: Path | None, found: Mapping[str, Look]) -> None:
     """All hosts' metrics in one file. Raises UsageError for a file that cannot be written."""
     if textfile is None:
@@ -229,16 +152,3 @@ def _write(textfile: Path | None, found: Mapping[str, Look]) -> None:
         write(textfile, {host: (found[host].state, found[host].judgement) for host in sorted(found)}, time.time())
     except OSError as error:
         raise UsageError(f"--textfile {textfile}: {error.strerror}") from error
-
-
-def _keep(path: Path, text: bytes) -> None:
-    """Replace at once: a watch that is killed half-way leaves the old state."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    with os.fdopen(handle, "wb") as file:
-        file.write(text)
-    Path(name).replace(path)
-
-
-def _line(host: str, event: Event) -> str:
-    more = f"   next: {event.next}" if event.next else ""
-    return f"{event.kind} · {host} · {event.id}: {event.text}{more}"

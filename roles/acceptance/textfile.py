@@ -10,6 +10,7 @@ from roles.acceptance.watching import State
 
 _METRICS = {
     "watch_up": "1 when the host's log could be read at the last look",
+    "watch_server_down": "1 while an alarm goes on because the server does not answer",
     "acceptance_alarm": "1 while an alarm goes on",
     "acceptance_length": "Mean tokens emitted a round, newest rounds",
     "acceptance_rate": "Accepted of drafted tokens, newest rounds",
@@ -40,6 +41,7 @@ def _values(state: State, found: Judgement | None, now_s: float) -> dict[str, fl
     summary = found.summary if found else None
     return {
         "watch_up": float(found is not None),
+        "watch_server_down": float(state.down),
         "acceptance_alarm": float(state.alarm is not None),
         "acceptance_length": summary.length if summary else None,
         "acceptance_rate": summary.window.acceptance_rate if summary else None,

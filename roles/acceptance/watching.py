@@ -15,6 +15,7 @@ from roles.acceptance.reading import Reading
 from roles.acceptance.series import Seen
 
 _AWAY = "unreachable"
+_DOWN = "server-down"
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class State:
     recent:        the newest windows
     alarm:         id of the event that goes on; None when all is well
     away:          whether the host could not be read at the last look
+    down:          whether its server was told not to answer
     rounds:        counted since the watch began, and so on
     """
 
@@ -33,6 +35,7 @@ class State:
     recent: tuple[Seen, ...] = ()
     alarm: str | None = None
     away: bool = False
+    down: bool = False
     rounds: int = 0
     accepted: int = 0
     drafted: int = 0
@@ -89,7 +92,7 @@ def look(state: State, reading: Reading, *, policy: Gate, host: str) -> tuple[St
         cause = found.causes[0] if found.causes else None
         alarm = cause.id if cause else "acceptance"
         why = f"; most likely {cause.cause}" if cause else ""
-        event = Event("alarm", alarm, f"{found.reasons[0]}{why}", cause.next if cause else None)
+        event = Event("alarm", alarm, f"{found.reasons[0]}{why}", found.next)
         return replace(after, alarm=alarm), (*back, event), found
     if found.outcome == "pass" and state.alarm is not None:
         text = f"acceptance length is {found.summary.length:.2f} again" if found.summary.length else "well again"
@@ -105,6 +108,19 @@ def away(state: State, error: SpecrailError, host: str) -> tuple[State, tuple[Ev
     return replace(state, away=True), (Event("alarm", _AWAY, f"cannot be read: {error.what}", next_),)
 
 
+def answers(state: State, why_not: str | None, *, quiet: bool, host: str) -> tuple[State, tuple[Event, ...]]:
+    """Take whether the server answers (why_not is None), which its log does not say.
+
+    quiet: it has logged nothing since the last look. One that does not answer and logs is starting: no event.
+    """
+    if why_not is None and state.down:
+        return replace(state, down=False), (Event("recovered", _DOWN, "the server answers again", None),)
+    if why_not is not None and quiet and not state.down:
+        logs = command("invoke", "logs", "--host", host)
+        return replace(state, down=True), (Event("alarm", _DOWN, f"the server does not answer: {why_not}", logs),)
+    return state, ()
+
+
 def at(state: State, inode: int | None, offset: int) -> State:
     """The state, to go on from there."""
     return replace(state, inode=inode, offset=offset)
@@ -115,6 +131,7 @@ def as_json(state: State, events: Sequence[Event]) -> dict[str, object]:
     return {
         "alarm": state.alarm,
         "away": state.away,
+        "down": state.down,
         "events": [asdict(event) for event in events],
         "watched": {"rounds": state.rounds, "accepted": state.accepted, "drafted": state.drafted},
     }

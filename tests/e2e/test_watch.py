@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.e2e.host import Seen, broken
+from tests.e2e.host import CTID, Seen, broken
 from tests.e2e.person import HOST, Person
 from tests.e2e.survival.command import Command
+from tests.e2e.survival.on_host import OnHost
 from tests.lab.ground import Lab
 from tests.unit.acceptance.printed_logs import log
 from tests.unit.acceptance.simulate import ALL_WRONG_C1, RIGHT_K15
@@ -88,6 +89,23 @@ def test_a_host_that_goes_away_and_comes_back_is_followed_on(lab: Lab, engine_lo
     assert ended.code == 130
     assert len(ended.out.splitlines()) == 4  # each event once
     assert "watch: interrupted; nothing was changed" in ended.err
+
+
+def test_a_server_that_is_stopped_is_an_alarm_until_it_answers_again(lab: Lab, promoted: Seen, watcher: Person) -> None:
+    host = OnHost(lab, CTID)
+    watcher.types(f"watch --host {HOST} --once")
+    host.control("stop")
+    watcher.types(f"watch --host {HOST} --once")  # it has logged its end
+    said = watcher.types(f"watch --host {HOST} --once")
+    assert said.code == 1
+    assert said.out.startswith(f"alarm · {HOST} · server-down: the server does not answer: ")
+    assert said.out.endswith(f"next: invoke logs --host {HOST}\n")
+    assert watcher.types(f"watch --host {HOST} --once").out == ""
+    assert watcher.types(f"deploy --host {HOST}").code == 0  # starts it again, and changes nothing else
+    assert (
+        f"recovered · {HOST} · server-down: the server answers again"
+        in watcher.types(f"watch --host {HOST} --once").out
+    )
 
 
 def test_a_watch_that_begins_says_what_goes_on(engine_log: Path, watcher: Person) -> None:

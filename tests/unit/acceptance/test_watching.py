@@ -10,7 +10,7 @@ from inventory.errors import UnreachableError
 from inventory.models import Gate
 from roles.acceptance.loglines import read
 from roles.acceptance.textfile import write
-from roles.acceptance.watching import Event, State, at, away, from_json, look, to_json
+from roles.acceptance.watching import Event, State, answers, at, away, from_json, look, to_json
 from tests.unit.acceptance.printed_logs import log
 from tests.unit.acceptance.simulate import ALL_WRONG_C1, RIGHT_K15
 
@@ -73,6 +73,17 @@ def test_a_host_that_is_away_is_told_once_and_keeps_its_alarm() -> None:
         ("recovered", "several-fields-wrong"),
     ]
     assert (state.alarm, state.away) == (None, False)
+
+
+def test_a_server_that_does_not_answer_is_told_once_it_is_silent_too() -> None:
+    starting, told = answers(State(), "Connection refused", quiet=False, host="ct129")
+    assert (starting.down, told) == (False, ())
+    down, (event,) = answers(starting, "Connection refused", quiet=True, host="ct129")
+    assert (event.kind, event.id, event.next) == ("alarm", "server-down", "invoke logs --host ct129")
+    assert answers(from_json(to_json(down)), "Connection refused", quiet=True, host="ct129") == (down, ())
+    up, (event,) = answers(down, None, quiet=False, host="ct129")
+    assert (event.kind, up.down) == ("recovered", False)
+    assert answers(up, None, quiet=True, host="ct129") == (up, ())
 
 
 def test_counts_go_on_over_all_looks() -> None:
