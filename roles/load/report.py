@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Sequence
 
+from roles.load.by_prompt import by_prompt
 from roles.load.engines import notes
 from roles.load.figures import figures
 from roles.load.history import Run
@@ -30,6 +31,15 @@ def report(runs: Sequence[Run], *, title: str) -> str:
         engines=found.engines,
         notes=notes(found.engines),
         untold=found.untold,
+        prompts=[
+            (
+                one.prompt,
+                one.kind,
+                [figures(speed) for speed in one.tok_s],
+                "" if one.change is None else f"{100 * one.change:+.1f} %",
+            )
+            for one in by_prompt(found.runs)
+        ],
         conditions=[(one.name, [_cut(word(value)) for value in one.values], one.apart) for one in found.conditions],
         charts=charts_of(found),
         doubts=[(", ".join(map(str, said.places)), said.message, said.spoils) for said in found.doubts],

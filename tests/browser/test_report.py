@@ -23,6 +23,7 @@ LOOKS = {
 }
 
 MEASURE = """(() => {
+  document.querySelectorAll('details').forEach(one => one.open = true);
   const box = element => element.getBoundingClientRect();
   const colour = element => getComputedStyle(element).color.match(/\\d+/g).slice(0, 3).map(Number);
   const texts = [...document.querySelectorAll('svg.chart text')];

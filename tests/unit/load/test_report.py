@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
+from roles.load.by_prompt import by_prompt
 from roles.load.charts import Series, bar_chart, line_chart
 from roles.load.history import Run
 from roles.load.report import as_csv, report
@@ -78,6 +79,22 @@ def test_runs_that_must_not_be_compared_are_not() -> None:
 def test_three_concurrencies_are_a_line() -> None:
     runs = [with_conditions(replace(BEFORE, summary={"total_tok_s": 40.0 * c}), concurrency=c) for c in (1, 2, 4)]
     assert "Output over the load" in report(runs, title="sweep")
+
+
+def test_prompts_are_told_one_by_one_the_most_changed_first() -> None:
+    slow, fast = (
+        replace(BEFORE, summary={"requests": [_request("a", 1.0), _request("b", seconds)]}) for seconds in (1.0, 0.5)
+    )
+    first, second = by_prompt([slow, fast])
+    assert (first.prompt, first.tok_s, first.change) == ("b", (100.0, 200.0), 1.0)
+    assert (second.prompt, second.change) == ("a", 0.0)
+    assert by_prompt([slow, replace(fast, summary={})])[0].tok_s == (100.0, None)
+    page = report([slow, fast], title="t")
+    assert page.index(">b</th>") < page.index(">a</th>")
+
+
+def _request(prompt: str, latency_s: float) -> dict[str, object]:
+    return {"prompt": prompt, "kind": "code", "tokens": 100, "latency_s": latency_s}
 
 
 def test_the_csv_has_a_line_a_request() -> None:
