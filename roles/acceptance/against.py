@@ -94,7 +94,9 @@ def compare(before: Judgement, after: Judgement, *, policy: Gate | None = None, 
         cannot_tell=diagnosis.cannot_tell if outcome != "pass" else after.cannot_tell,
         notes=tuple(dict.fromkeys(notes)),
         change=found.change,
-        version_facts=facts(version, after.reading.method) if version and outcome == "fail" else after.version_facts,
+        version_facts=facts(version, after.reading.method, [cause.id for cause in causes])
+        if version and outcome == "fail"
+        else after.version_facts,
     )
 
 

@@ -37,6 +37,8 @@ class Diagnosis:
     cannot_tell: tuple[str, ...] = ()
 
 
+_LAYERS_NAMED = frozenset({"several-fields-wrong", "nothing-accepted"})  # they say to look at the layer ids anyway
+
 _FIELDS = {
     "several-fields-wrong": (
         "several drafter fields are wrong at once: mask token, layer ids, layer types",
@@ -92,7 +94,7 @@ def diagnose(
     if cut_off is not None:
         causes.append(cut_off)
     unknown = [] if causes else ["the curve is like none of the faults that were measured"]
-    if method == "dflash":
+    if method == "dflash" and not (causes and causes[0].id in _LAYERS_NAMED):
         unknown.append(
             "layer ids off by one, which acceptance does not show: compare them with the log's line "
             '"Using ... auxiliary layers" (vLLM 0.22 and later: each id plus 1)'

@@ -68,7 +68,8 @@ class GateResult:
         engine = self.conditions.engine or ""
         if self.verdict.outcome == "pass" or not engine.startswith("vllm "):
             return ()
-        return facts(engine.removeprefix("vllm "), self.conditions.method)
+        causes = [cause.id for cause in self.diagnosis.causes]
+        return facts(engine.removeprefix("vllm "), self.conditions.method, causes)
 
     def as_json(self) -> dict[str, object]:
         """What gate.json holds; `roles.acceptance.baseline.from_json` reads it back."""

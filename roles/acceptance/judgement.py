@@ -152,7 +152,9 @@ def judge(reading: Reading, *, label: str, policy: Gate | None = None, host: str
         cannot_tell=diagnosis.cannot_tell,
         changes=found,
         notes=tuple(dict.fromkeys([*notes, *_notes(reading, summary)])),
-        version_facts=facts(version, reading.method) if version and windows and outcome != "pass" else (),
+        version_facts=facts(version, reading.method, [cause.id for cause in causes])
+        if version and windows and outcome != "pass"
+        else (),
         advice=advise(summary.window),
     )
 
