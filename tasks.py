@@ -353,8 +353,9 @@ def bench_import(
         "from": "JSON list of points that were measured, instead of a host: only arithmetic",
         "apply": "write the best into the inventory and deploy it",
         "measure-all": "measure every number of tokens, and show predicted against measured",
+        "per-batch-size": "find vLLM's table of tokens by batch size (0.24 and later); with --apply: prove and keep it",
         "prompts": "how many prompts, or a JSONL file of your own",
-        "concurrency": "requests at a time",
+        "concurrency": "requests at a time, or several: 1,8,32",
         "max-tokens": "per prompt",
     },
 )
@@ -364,6 +365,7 @@ def tune(
     from_: str | None = None,
     apply: bool = False,
     measure_all: bool = False,
+    per_batch_size: bool = False,
     prompts: str | None = None,
     concurrency: str | None = None,
     max_tokens: str | None = None,
@@ -372,12 +374,14 @@ def tune(
 ) -> None:
     """Find the number of speculative tokens that gives the most tok/s, with at most three server starts.
 
-    Measures what serves, predicts the speed at every number of tokens, and proves the best by measuring it. Ends on the
-    release that was there, or with --apply on the best. --from FILE takes a JSON list of points instead, with the keys
-    speculative_tokens, tok_s, rounds, accepted, drafted, per_position_rates, concurrency: those that are known.
+    Measures what serves, predicts the speed at every number of tokens, and proves the best by measuring it. Its servers
+    are on trial: it ends on the release that was there, or with --apply on the best, also when it is broken off.
+    --from FILE takes a JSON list of points instead, with the keys speculative_tokens, tok_s, rounds, accepted, drafted,
+    per_position_rates, concurrency, class: those that are known.
 
     Examples:
       invoke tune --host ct129 --apply
+      invoke tune --host ct129 --concurrency 1,8,32 --per-batch-size --apply
       invoke tune --from points.json --json
     """
     if from_ is not None:
@@ -389,7 +393,12 @@ def tune(
     from playbooks import tune as playbook
 
     options = playbook.Options(
-        apply=apply, measure_all=measure_all, prompts=prompts, concurrency=concurrency, max_tokens=max_tokens
+        apply=apply,
+        measure_all=measure_all,
+        per_batch_size=per_batch_size,
+        prompts=prompts,
+        concurrency=concurrency,
+        max_tokens=max_tokens,
     )
     _run("tune", lambda site: playbook.run(site, options), host, inventory, json)
 

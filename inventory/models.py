@@ -87,7 +87,7 @@ class Drafter(Model):
     revision: str | None = None
     """The repository's commit that the folder holds."""
     options: dict[str, JsonValue] = Field(default_factory=dict)
-    """More keys of --speculative-config (attention_backend, draft_tensor_parallel_size ...)."""
+    """More keys of --speculative-config (attention_backend, draft_tensor_parallel_size ...). null leaves one out."""
 
     @model_validator(mode="after")
     def _weights_where_needed(self) -> "Drafter":

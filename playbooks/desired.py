@@ -2,12 +2,14 @@
 
 import getpass
 import hashlib
+import json
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from inventory.models import Host
+from roles.drafter.batch_table import KEY
 from roles.engine.resolve import Resolution
 from roles.engine.serve import cache_folder, serve
 from roles.release.layout import Layout
@@ -67,6 +69,8 @@ def wanted(
             "repository": host.drafter.repository,
             "revision": host.drafter.revision,
         }
+        if table := host.drafter.options.get(KEY):
+            drafter["tokens_by_batch_size"] = json.dumps(table)
     content = {
         "engine": {name: value for name, value in engine.items() if name != "version"},
         "argv": served.argv,

@@ -12,10 +12,13 @@ from playbooks.reach import get_in
 from playbooks.site import Site
 from playbooks.survey import drafter_facts_of, release_facts, survey
 from playbooks.tokens import tokens_changed
+from playbooks.tune_by_batch import USUAL, as_lists, check_engine, doubts, proven, table_of
 from playbooks.tune_measure import Load, concurrencies, measure
 from playbooks.tune_outcome import Confirmation, TuneOutcome
 from playbooks.tune_trials import Trials
 from roles.drafter.assess import wanted_config
+from roles.drafter.batch_table import KEY
+from roles.release.manifest import Manifest
 from roles.tune.answer import Answer, answer
 from roles.tune.course import ENOUGH, MEASURED_STARTS, next_to_measure, settle
 from roles.tune.points import Point
@@ -23,10 +26,14 @@ from roles.tune.points import Point
 
 @dataclass(frozen=True)
 class Options:
-    """Flags; None leaves it to the inventory. measure_all: every k that there is; concurrency: one, or several."""
+    """Flags; None leaves it to the inventory.
+
+    measure_all: every k that there is; concurrency: one, or several; per_batch_size: a table for the engine
+    """
 
     apply: bool = False
     measure_all: bool = False
+    per_batch_size: bool = False
     prompts: str | None = None
     concurrency: str | None = None
     max_tokens: str | None = None
@@ -37,10 +44,13 @@ def run(site: Site, options: Options) -> TuneOutcome:
 
     Everything that is started before the end is on trial: whatever happens here, the host goes back by itself.
     """
-    load = Load(concurrencies(options.concurrency, site.host.bench.concurrency), options.prompts, options.max_tokens)
+    load = _load(site, options)
     site.talk.headline(f"tune {site.name}")
     get_in(site)
-    before, current = _where_it_is(site)
+    manifest = _in_service(site)
+    if options.per_batch_size:
+        check_engine(site, manifest)
+    before, current = manifest.id, None if manifest.varies else manifest.tokens or 0
     largest = _largest(site)
     _as_wanted(site, current)
     with locked(site), record(site, None, ("tune: find the best number of speculative tokens",)):
@@ -51,6 +61,8 @@ def run(site: Site, options: Options) -> TuneOutcome:
                 tuning.measure(k)
             found = answer(tuning.points)
             outcome = tuning.outcome(found, settle(found))
+            if options.per_batch_size:
+                outcome = _with_table(trials, load, outcome, apply=options.apply)
             ended = _apply(trials, outcome) if options.apply else _return(trials, outcome)
         except KeyboardInterrupt:
             trials.leave()
@@ -128,15 +140,23 @@ def _compared(expected: Answer, measured: tuple[Point, ...]) -> Iterator[Confirm
                 yield Confirmation(k, point.concurrency or 1, speed.tok_s, speed.low, speed.high, point.tok_s)
 
 
-def _where_it_is(site: Site) -> tuple[str, int | None]:
-    """The release that serves, and its k; None where that depends on the batch size. Raises UsageError without one."""
+def _load(site: Site, options: Options) -> Load:
+    said = options.concurrency or (USUAL if options.per_batch_size else None)
+    load = Load(concurrencies(said, site.host.bench.concurrency), options.prompts, options.max_tokens)
+    if options.per_batch_size and len(load.concurrencies) < 2:
+        raise UsageError("--per-batch-size needs several concurrencies", tries=[f"--concurrency {USUAL}"])
+    return load
+
+
+def _in_service(site: Site) -> Manifest:
+    """The release that serves. Raises UsageError without one that is promoted."""
     facts = release_facts(site)
     current = facts.release(facts.current)
     if current is None or current.manifest is None or facts.current != facts.promoted:
         raise UsageError(
             "there is no promoted release to tune", where=[site.name], tries=[f"invoke deploy --host {site.name}"]
         )
-    return current.id, current.manifest.tokens or 0
+    return current.manifest
 
 
 def _largest(site: Site) -> int:
@@ -171,21 +191,41 @@ def _as_wanted(site: Site, tokens: int | None) -> None:
         )
 
 
+def _with_table(trials: Trials, load: Load, outcome: TuneOutcome, *, apply: bool) -> TuneOutcome:
+    """With the table by batch size, where more than one number is in it; on trial and measured if it is to be kept."""
+    table = table_of(outcome.found)
+    if not table:
+        return replace(outcome, notes=("one number is the best at every batch size: there is no table to write",))
+    if not apply:
+        return replace(outcome, table=table)
+    confirmed = proven(trials, load, outcome.found, table)
+    return replace(
+        outcome,
+        table=table,
+        confirmations=(*outcome.confirmations, *confirmed),
+        notes=tuple(doubts(confirmed, outcome.points)),
+    )
+
+
 def _apply(trials: Trials, outcome: TuneOutcome) -> TuneOutcome:
     """Keep the best: through its gate first, then into the inventory."""
     site, stays = trials.site, outcome.stays
-    what = f"k={stays}" if stays else "no speculation"
-    if stays == trials.tokens:
+    what = outcome.what
+    if outcome.table is None and stays == trials.tokens:
         trials.go_back("tune: what was there is the best")
     else:
-        trials.serve(stays)
+        if outcome.table is None:
+            trials.serve(stays)
         kept = trials.keep()
         if not kept.stays:
             words = f"{what} is the best, but did not pass its gate; {kept.arrival.back if kept.arrival else ''}"
             return _ended(trials, outcome, words, kept.exit_code)
     if site.inventory_file is None:
         raise UsageError("no file says what is wanted on this host", where=[site.name])
-    place = write_tokens(site.inventory_file, site.name, stays)
+    tokens = outcome.most_tokens
+    place = write_tokens(
+        site.inventory_file, site.name, tokens, (KEY, as_lists(outcome.table) if outcome.table else None)
+    )
     written = f"written to {place}" if place else "the inventory says so already"
     return _ended(trials, outcome, f"{what} is in service; {written}")
 
@@ -194,9 +234,13 @@ def _return(trials: Trials, outcome: TuneOutcome) -> TuneOutcome:
     """Leave the host as it was."""
     before, tokens, stays = trials.before, trials.tokens, outcome.stays
     trials.go_back("tune: measured")
-    if stays == tokens:
+    name = trials.site.name
+    if outcome.table is not None:
+        keep = f"to try and keep the table: invoke tune --host {name} --per-batch-size --apply"
+    elif stays == tokens:
         return _ended(trials, outcome, f"{before} (k={tokens}) is in service, and the best")
-    keep = f"to keep the best: invoke deploy --host {trials.site.name} --tokens {stays}"
+    else:
+        keep = f"to keep the best: invoke deploy --host {name} --tokens {stays}"
     return _ended(trials, outcome, f"{before} is in service again, as before; {keep}")
 
 

@@ -13,6 +13,7 @@ from roles.acceptance.window import Window, pool
 from roles.load.client import get
 from roles.load.endpoint import Endpoint
 from roles.load.result import Progress
+from roles.tune.busy import busy_speed
 from roles.tune.points import Point
 
 
@@ -33,10 +34,10 @@ def concurrencies(said: str | None, default: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def measure(site: Site, load: Load, tokens: int | None, block: int) -> Iterator[Point]:
+def measure(site: Site, load: Load, tokens: int | None, block: int | None) -> Iterator[Point]:
     """The points of what serves now; those of classes of prompts too, where requests come one at a time.
 
-    tokens: k; None where it depends on the batch size. block: the drafter's largest k, and one.
+    tokens: k; None where it depends on the batch size. block: the drafter's largest k, and one; None: not known.
     Raises ServerError for a run that says nothing.
     """
     for streams in load.concurrencies:
@@ -49,17 +50,17 @@ def measure(site: Site, load: Load, tokens: int | None, block: int) -> Iterator[
         )
         if spoilt := [doubt for doubt in outcome.doubts if doubt.spoils]:
             raise ServerError(f"the run says nothing: {spoilt[0].message}", tries=[f"invoke bench --host {site.name}"])
-        whole = _point(outcome.window, tokens, streams, block, outcome.summary.decode_tok_s)
+        whole = _point(outcome.window, tokens, streams, block, _speed(outcome, streams))
         yield whole
         yield from _of_classes(whole, counted)
 
 
-def _point(window: Window, tokens: int | None, streams: int, block: int, speed: float | None) -> Point:
+def _point(window: Window, tokens: int | None, streams: int, block: int | None, speed: float | None) -> Point:
     drafts = tokens != 0
     k = tokens if tokens is not None else window.k or len(window.per_position_rates)
     return Point(
         speculative_tokens=k,
-        tok_s=speed * streams if speed else None,
+        tok_s=speed,
         rounds=window.rounds if drafts else None,
         accepted=window.accepted if drafts else None,
         drafted=window.drafted if drafts else None,
@@ -67,6 +68,14 @@ def _point(window: Window, tokens: int | None, streams: int, block: int, speed: 
         concurrency=streams,
         block_size=block,
     )
+
+
+def _speed(outcome: bench.BenchOutcome, streams: int) -> float | None:
+    """tok/s of all streams together after their first tokens."""
+    if streams == 1:
+        return outcome.summary.decode_tok_s
+    requests = (outcome.run.summary or {}).get("requests")
+    return busy_speed(requests, streams) if isinstance(requests, list) else None
 
 
 def _of_classes(whole: Point, counted: "_ByClass") -> Iterator[Point]:

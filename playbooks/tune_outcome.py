@@ -9,6 +9,7 @@ from rich.text import Text
 
 from inventory.errors import ExitCode
 from roles.tune.answer import Answer
+from roles.tune.by_batch import Range
 from roles.tune.points import Point
 from roles.tune.table import tune_table
 
@@ -34,6 +35,17 @@ class Confirmation:
         """Whether what was measured lies in the interval that was predicted."""
         return self.low <= self.measured <= self.high
 
+    def __str__(self) -> str:
+        return (
+            f"k={self.speculative_tokens}: predicted {self.predicted:.1f} tok/s ({self.low:.1f}-{self.high:.1f}), "
+            f"measured {self.measured:.1f}: {100 * self.difference:+.1f} %, {self.where} the interval"
+        )
+
+    @property
+    def where(self) -> str:
+        """inside, or outside."""
+        return "inside" if self.inside else "outside"
+
     def as_json(self) -> dict[str, object]:
         """All of it."""
         return {**vars(self), "difference": round(self.difference, 4), "inside": self.inside}
@@ -44,7 +56,8 @@ class TuneOutcome:
     """What was found, and what is in service now.
 
     stays: the k that the measurements settle on
-    table: tokens by batch size, as vLLM takes it; None where none was asked for
+    table: tokens by batch size; None where none was asked for, or one number is the best everywhere
+    notes: beside those of what was found
     """
 
     host: str
@@ -56,7 +69,22 @@ class TuneOutcome:
     release: str | None
     words: str
     exit_code: ExitCode = ExitCode.DONE
-    table: tuple[tuple[int, int, int], ...] | None = None
+    table: tuple[Range, ...] | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def most_tokens(self) -> int:
+        """What drafter.tokens has to be."""
+        return max(one.speculative_tokens for one in self.table) if self.table else self.stays
+
+    @property
+    def what(self) -> str:
+        """What is the best, in a few words."""
+        if self.table:
+            return "by batch size " + ", ".join(
+                f"{one.first}-{one.last}: {one.speculative_tokens}" for one in self.table
+            )
+        return f"k={self.stays}" if self.stays else "no speculation"
 
     def as_json(self) -> dict[str, object]:
         """All of it."""
@@ -66,11 +94,17 @@ class TuneOutcome:
             "predicted_best": self.found.best,
             "points": [point.model_dump(mode="json") for point in self.points],
             "confirmations": [one.as_json() for one in self.confirmations],
-            **({"per_batch_size": [list(entry) for entry in self.table]} if self.table else {}),
+            **self._table_as_json(),
+            "notes": [*self.found.notes, *self.notes],
             "starts": self.starts,
             "release": self.release,
             "outcome": self.words,
         }
+
+    def _table_as_json(self) -> dict[str, object]:
+        if not self.table:
+            return {}
+        return {"per_batch_size": [[one.first, one.last, one.speculative_tokens] for one in self.table]}
 
     def render(self) -> RenderableType:
         """The curve, prediction against measurement, and the next command."""
@@ -78,6 +112,9 @@ class TuneOutcome:
         parts: list[RenderableType] = [tune_table(self.found, title=f"tune · {self.host}"), Text()]
         if self.confirmations:
             parts += [Padding(self._compared(), (0, 0, 0, 2)), Text()]
+        if self.table:
+            parts.append(Text(f"  {self.what}"))
+        parts += [Padding(Text.assemble(("note: ", "yellow"), note), (0, 0, 0, 2)) for note in self.notes]
         return Group(*parts, Text(f"  {self.words}"))
 
     def _compared(self) -> Table:
@@ -94,6 +131,6 @@ class TuneOutcome:
                 f"{one.low:.1f}-{one.high:.1f}",
                 f"{one.measured:.1f}",
                 f"{100 * one.difference:+.1f} %",
-                "inside the interval" if one.inside else "outside the interval",
+                f"{one.where} the interval",
             )
         return table

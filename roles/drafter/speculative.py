@@ -9,6 +9,7 @@ def speculative_config(drafter: Drafter, folder: str | None) -> dict[str, object
     folder: where that release keeps the drafter (config.json and links to the weights); None for methods that bring no
             model of their own. The method is always said: an engine guesses it from "dflash" in the folder's path.
     """
+    options = {key: value for key, value in drafter.options.items() if value is not None}
     own = {"method": drafter.method, "num_speculative_tokens": drafter.tokens}
     model = {} if folder is None else {"model": folder}
-    return {**drafter.options, **model, **own}
+    return {**options, **model, **own}

@@ -20,7 +20,8 @@ class Manifest:
     digest:      SHA-256 over all that decides what runs: two releases with equal digests run the same thing
     engine:      kind, source, commit or version, venv
     model:       path, served name, revision of the target
-    drafter:     method, tokens (k), config SHA-256, path, revision; None without speculation
+    drafter:     method, tokens (k), config SHA-256, path, revision, tokens_by_batch_size where it has such a table;
+                 None without speculation
     argv:        the serve command, with RELEASE for the release's own folder
     environment: names and values of what is not secret; names alone of what is
     """
@@ -45,6 +46,11 @@ class Manifest:
         """Speculative tokens per round; None without speculation."""
         tokens = (self.drafter or {}).get("tokens")
         return int(tokens) if tokens is not None else None
+
+    @property
+    def varies(self) -> bool:
+        """Whether the tokens per round depend on the batch size; `tokens` is the most then."""
+        return "tokens_by_batch_size" in (self.drafter or {})
 
     @property
     def venv(self) -> str | None:

@@ -20,7 +20,7 @@ class Range:
 
 
 def by_batch(predictions: Sequence[Prediction]) -> tuple[Range, ...]:
-    """The best k of each batch size up to the largest that was measured, among those that are best at a measured one.
+    """The best k of each batch size up to the largest that was measured, among those that were found best at one.
 
     An engine with such a table drafts the largest k in it at every batch size and verifies fewer, so a smaller k gets
     the first positions of the largest one, not those of a block of its own. Between two concurrencies the time that a
@@ -29,7 +29,7 @@ def by_batch(predictions: Sequence[Prediction]) -> tuple[Range, ...]:
     known = sorted((one for one in predictions if one.concurrency is not None), key=lambda one: one.concurrency or 0)
     if not known:
         return ()
-    ks = sorted({one.best for one in known})
+    ks = sorted({_proven(one) for one in known})
     sizes = [one.concurrency or 1 for one in known]
     largest = sizes[-1]
     times = np.array([[_token_s(one, k, ks[-1]) for k in ks] for one in known])
@@ -46,6 +46,13 @@ def by_batch(predictions: Sequence[Prediction]) -> tuple[Range, ...]:
 def speed_at(prediction: Prediction, k: int, most: int) -> float:
     """tok/s of all streams where k tokens of a block of `most` are verified."""
     return (prediction.concurrency or 1) / _token_s(prediction, k, most)
+
+
+def _proven(prediction: Prediction) -> int:
+    """The best k that was measured."""
+    measured = [speed for speed in prediction.speeds if speed.measured]
+    as_good = [speed.speculative_tokens for speed in measured if speed.speculative_tokens in prediction.plateau]
+    return min(as_good) if as_good else max(measured, key=lambda speed: speed.tok_s).speculative_tokens
 
 
 def _token_s(prediction: Prediction, k: int, most: int) -> float:

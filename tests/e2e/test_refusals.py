@@ -77,6 +77,15 @@ def test_a_flag_that_means_nothing_is_refused_in_its_own_words(refused: Refused,
     assert words in refused(f"{DEPLOY} {flags}", 2).err
 
 
+@pytest.mark.parametrize("line", ["deploy --host ct129 --tokens 5", "tune --host ct129"])
+def test_tokens_without_a_drafter_are_refused_with_what_the_inventory_lacks(
+    line: str, refused: Refused, person: Person
+) -> None:
+    said = refused(line, 2, inventory=with_changes(person, "no-drafter", hosts__ct129__drafter=None))
+    assert "the inventory gives this host no drafter" in said.all
+    assert "drafter:" in said.err.split("Try:")[1]
+
+
 def test_lines_that_are_no_number_are_refused(refused: Refused) -> None:
     assert "--lines wants a whole number" in refused(f"logs --host {HOST} --lines many", 2).err
 

@@ -2,18 +2,25 @@
 
 import importlib.util
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
 from playbooks import deploy, tune
 from playbooks.cli import run_verb
+from playbooks.site import Site
+from playbooks.tune_measure import Load
+from roles.drafter.batch_table import KEY, tokens_at
+from roles.drafter.batch_table import read as read_table
+from roles.tune.points import Point
 from tests.lab.ground import Lab
 from tests.lab.models import CONFIGS, shapes, write_weights
+from tests.unit.tune.machine import H200_LIKE
 
 FIELD = {
     15: (0.72, 0.48, 0.295, 0.18, 0.10, 0.04, 0.027, 0.015, 0.008, 0.005, 0.003, 0.002, 0.0015, 0.001, 0.0008),
@@ -150,6 +157,80 @@ def test_every_number_of_tokens_is_predicted_from_the_first_and_compared_with_wh
     assert found["starts"] == 4  # one for each that did not serve, and one back
 
 
+def test_a_table_by_batch_size_is_found_proven_and_written(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The servers are real, their speeds are a made-up machine's: thirty-two streams are too much work for this one."""
+    rng = np.random.default_rng(1)
+
+    def measured(site: Site, load: Load, tokens: int | None, block: int | None) -> Iterator[Point]:
+        """As on an H200: what one stream does not mind, thirty-two do."""
+        options = site.host.drafter.options if site.host.drafter else {}
+        table, _ = read_table(options.get(KEY))
+        for streams in load.concurrencies:
+            k = tokens_at(table, streams) if tokens is None else tokens
+            yield H200_LIKE.measure(k, rng, streams=streams, rounds=20_000, noise=0.002)
+
+    monkeypatch.setattr("playbooks.tune.measure", measured)
+    monkeypatch.setattr("playbooks.tune_by_batch.measure", measured)
+    bench.lab.reset()
+    _train(bench.lab, STRONG)
+    bench.change("hosts.ct129.engine.source", "pr:32374")
+    bench.deployed(15)
+    found = bench.tuned(apply=True, concurrency="1,8,32", per_batch_size=True)
+    table = found["per_batch_size"]
+    assert (table[0][0], table[-1][1]) == (1, 32)
+    assert table[0][2] > table[-1][2] > 0
+    assert found["starts"] <= 3
+    assert {one["concurrency"] for one in found["confirmations"][-3:]} == {1, 8, 32}
+    assert all(abs(one["difference"]) < 0.05 for one in found["confirmations"][-3:])
+    drafter = yaml.safe_load(bench.inventory.read_text())["hosts"]["ct129"]["drafter"]
+    assert drafter["options"][KEY] == table
+    assert drafter["tokens"] == table[0][2]
+    assert bench.inventory.read_text().startswith("# kept\n")
+    # It is what the inventory says now, and one number takes the table away again.
+    _, said = bench.run("deploy", lambda site: deploy.run(site, deploy.Options()))
+    assert said["hosts"][0]["outcome"] == "unchanged", said
+    assert bench.tuned(apply=True, concurrency="1")["best"] > 0
+    drafter = yaml.safe_load(bench.inventory.read_text())["hosts"]["ct129"]["drafter"]
+    assert drafter["options"][KEY] is None
+
+
+def test_each_number_is_measured_at_every_concurrency_and_by_class_where_requests_come_one_at_a_time(
+    bench: Bench,
+) -> None:
+    _train(bench.lab, FIELD)
+    bench.deployed(15)
+    found = bench.tuned(concurrency="1,4")
+    whole = [point for point in found["points"] if point["class"] is None]
+    ks = {point["speculative_tokens"] for point in whole}
+    assert {(point["speculative_tokens"], point["concurrency"]) for point in whole} == {
+        (k, c) for k in ks for c in (1, 4)
+    }
+    assert all(point["tok_s"] > 0 for point in whole)
+    assert [part["concurrency"] for part in found["by_concurrency"]] == [1, 4]
+    classes = [point for point in found["points"] if point["class"] is not None]
+    assert (
+        {point["class"] for point in classes}
+        == {"prose", "code", "maths", "chat", "languages"}
+        == set(found["by_class"])
+    )
+    assert {point["concurrency"] for point in classes} == {1}
+    for k in ks - {0}:
+        (all_of_them,) = (p for p in whole if (p["speculative_tokens"], p["concurrency"]) == (k, 1))
+        parts = [point for point in classes if point["speculative_tokens"] == k]
+        # Those of the request whose counts are the first reading, or come a moment late, may be missing.
+        assert sum(point["rounds"] for point in parts) == pytest.approx(all_of_them["rounds"], rel=0.1)
+
+
+def test_an_engine_without_tables_is_told_before_anything_is_started(bench: Bench) -> None:
+    _train(bench.lab, FIELD)
+    before = bench.deployed(15)
+    options = tune.Options(per_batch_size=True)
+    code, answer = bench.run("tune", lambda site: tune.run(site, options))
+    assert code == 2
+    assert "takes no table of tokens by batch size" in answer["hosts"][0]["what"]
+    assert bench.deployed(15) == before
+
+
 def test_a_measurement_that_says_nothing_ends_on_the_release_that_was_there(bench: Bench) -> None:
     _train(bench.lab, FIELD)
     before = bench.deployed(15)
@@ -174,15 +255,15 @@ def _train(lab: Lab, curves: Mapping[int, Sequence[float]]) -> None:
     write_weights(weights, shapes(config), {"format": "pt", "specrail_lab": json.dumps(training)})
 
 
-def _speed(curves: Mapping[int, Sequence[float]], k: int) -> float:
-    """tok/s of one stream by the lab's physics."""
+def _speed(curves: Mapping[int, Sequence[float]], k: int, streams: int = 1) -> float:
+    """tok/s of all streams by the lab's physics."""
     path = Path(__file__).parents[1] / "lab/engine/vllm/physics.py"
     spec = importlib.util.spec_from_file_location("lab_physics", path)
     assert spec is not None
     assert spec.loader is not None
     physics = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(physics)
-    return float((1 + sum(_rates(curves, k))) / physics.step_s(1, k, 0))
+    return float(streams * (1 + sum(_rates(curves, k))) / physics.step_s(streams, k, 0))
 
 
 def _rates(curves: Mapping[int, Sequence[float]], k: int) -> list[float]:

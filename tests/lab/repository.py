@@ -53,7 +53,12 @@ _PULLS = {
     ),
     32374: _Pull(
         "Draft as many tokens as pay at the batch size",
-        {"LAYER_ID_OFFSET": 1, "HONOURS_LAYER_TYPES": True, "BATCH_SIZE_TABLE": True},
+        {
+            "VERSION": "0.33.0.dev1+pr32374",
+            "LAYER_ID_OFFSET": 1,
+            "HONOURS_LAYER_TYPES": True,
+            "BATCH_SIZE_TABLE": True,
+        },
     ),
 }
 

@@ -32,7 +32,9 @@ _KEY_FAMILIES = ("suffix_decoding_", "fly_")
 @rule("options", methods=ALL)
 def options(evidence: Evidence) -> Iterator[Finding]:
     """drafter.options are keys of --speculative-config; an unknown one stops the engine."""
-    for key in evidence.drafter.options:
+    for key, value in evidence.drafter.options.items():
+        if value is None:  # it is left out
+            continue
         field = f"drafter.options.{key}"
         if key in _OURS:
             yield error(field, f"{_OURS[key]} says it", f"remove it, and set {_OURS[key]}")

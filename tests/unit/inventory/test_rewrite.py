@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from inventory.errors import UsageError
 from inventory.load import load
@@ -91,3 +92,46 @@ def test_a_file_that_would_not_read_the_same_is_left_alone(tmp_path: Path) -> No
         write_tokens(path, "ct130", 5)
     assert path.read_text() == HEAD + SHARED
     assert list(tmp_path.iterdir()) == [path]
+
+
+KEY = "num_speculative_tokens_per_batch_size"
+TABLE: JsonValue = [[1, 4, 15], [5, 32, 5]]
+
+OPTIONS = OWN.replace(
+    "      method: dflash\n",
+    "      method: dflash\n      options:   # tried\n        draft_sample_method: greedy  # as before\n",
+)
+FLOW = OWN.replace("      method: dflash\n", "      method: dflash\n      options: {draft_sample_method: greedy}\n")
+ONE_LINE = SHARED.replace("    # comment\n", "    drafter: {method: ngram, tokens: 4}  # mine\n")
+
+
+def _options(path: Path, host: str) -> dict[str, object]:
+    drafter = load(path).hosts[host].host.drafter
+    options = drafter.options if drafter else {}
+    return {key: value for key, value in options.items() if value is not None}  # null leaves one out
+
+
+@pytest.mark.parametrize("text", [OWN, SHARED, OPTIONS, FLOW, ONE_LINE])
+def test_a_table_by_batch_size_is_written_changed_and_taken_away(text: str, tmp_path: Path) -> None:
+    path = _write(tmp_path, text)
+    others = _options(path, "ct129")
+    assert write_tokens(path, "ct129", 15, (KEY, TABLE)) is not None
+    assert (_tokens(path, "ct129"), _options(path, "ct129")) == (15, {**others, KEY: TABLE})
+    assert write_tokens(path, "ct129", 15, (KEY, TABLE)) is None
+    assert write_tokens(path, "ct129", 8, (KEY, [[1, 9, 8]])) is not None
+    assert (_tokens(path, "ct129"), _options(path, "ct129")) == (8, {**others, KEY: [[1, 9, 8]]})
+    assert write_tokens(path, "ct129", 5, (KEY, None)) is not None
+    assert (_tokens(path, "ct129"), _options(path, "ct129")) == (5, others)
+    kept = {
+        line
+        for line in text.splitlines()
+        if "tokens" not in line and "options" not in line and "drafter: {" not in line
+    }
+    assert kept <= set(path.read_text().splitlines())
+
+
+def test_a_shared_table_is_taken_away_from_one_host_alone(tmp_path: Path) -> None:
+    path = _write(tmp_path, SHARED.replace("tokens: 3}", f"tokens: 3, options: {{{KEY}: [[1, 8, 3]]}}}}"))
+    write_tokens(path, "ct129", 2, (KEY, None))
+    assert (_tokens(path, "ct129"), _options(path, "ct129")) == (2, {})
+    assert (_tokens(path, "ct130"), _options(path, "ct130")) == (3, {KEY: [[1, 8, 3]]})

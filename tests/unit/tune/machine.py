@@ -62,6 +62,12 @@ class Machine:
         )
 
 
+FALLING = [0.72 * 0.65**i for i in range(LARGEST)]
+"""As the field report's drafter."""
+H200_LIKE = Machine(FALLING, a_ms=5.5, b_ms=0.004, plain_ms=5.2, further_ms=(0.001, 0.012))
+"""One stream does not mind fifteen tokens, thirty-two of them do."""
+
+
 def accepted_counts(rates: Sequence[float], rounds: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """How often each position was accepted: a round accepts a run of positions from the first."""
     depth = (rng.random(rounds)[:, None] < np.array(rates)[None, :]).sum(axis=1)

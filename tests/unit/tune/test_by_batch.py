@@ -7,12 +7,8 @@ import pytest
 
 from roles.tune.answer import Answer, answer
 from roles.tune.by_batch import by_batch, speed_at
-from tests.unit.tune.machine import Machine
+from tests.unit.tune.machine import FALLING, H200_LIKE, Machine
 from tests.unit.tune.points import sweep
-
-FALLING = [0.72 * 0.65**i for i in range(15)]
-H200_LIKE = Machine(FALLING, a_ms=5.5, b_ms=0.004, plain_ms=5.2, further_ms=(0.001, 0.012))
-"""One stream does not mind fifteen tokens, thirty-two of them do."""
 
 
 def measured(machine: Machine, streams: tuple[int, ...], ks: tuple[int, ...] = (15, 5, 2)) -> Answer:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from roles.tune.answer import answer
 from roles.tune.course import MEASURED_STARTS, next_to_measure, settle
 from roles.tune.points import Point
-from tests.unit.tune.machine import LARGEST, Machine
+from tests.unit.tune.machine import FALLING, H200_LIKE, LARGEST, Machine
 
 NEARLY = 0.97
 """Of the optimum: the smallest k of a plateau is taken, and runs differ by one percent."""
@@ -78,7 +78,6 @@ def test_nineteen_of_twenty_machines_end_within_three_percent_of_their_optimum()
     assert off >= 5
 
 
-FALLING = [0.72 * 0.65**i for i in range(LARGEST)]
 STRONG = [0.9 * 0.93**i for i in range(LARGEST)]
 HOPELESS = [0.05 * 0.4**i for i in range(LARGEST)]
 
@@ -115,8 +114,7 @@ def test_what_serves_is_enough_where_nothing_is_to_be_won() -> None:
 
 
 def test_several_concurrencies_are_measured_with_the_same_starts_and_each_is_proven() -> None:
-    """As on an H200: one stream does not mind fifteen tokens, thirty-two of them do."""
-    machine = Machine(FALLING, a_ms=5.5, b_ms=0.004, plain_ms=5.2, further_ms=(0.001, 0.012))
+    machine = H200_LIKE
     ended = tuned(machine, 15, streams=(1, 32))
     assert ended.starts <= MEASURED_STARTS
     assert {(point.speculative_tokens, point.concurrency) for point in ended.points} == {

@@ -113,3 +113,30 @@ def test_rates_never_rise_along_the_positions(rates: Rates, k: int, changes: dic
     found = rates(k=k, **changes)
     assert len(found) == k
     assert found == sorted(found, reverse=True)
+
+
+def test_a_build_with_tables_drafts_as_many_tokens_as_its_batch_size_says(
+    launch: Callable[..., Launch], models: Path
+) -> None:
+    """One request at a time gets three tokens, two and more get one: the counters tell."""
+    speculation = {
+        "method": "dflash",
+        "model": str(models / "Qwen3.6-27B-DFlash"),
+        "num_speculative_tokens": 3,
+        "num_speculative_tokens_per_batch_size": [[1, 1, 3], [2, 8, 1]],
+    }
+    flags = ("--tensor-parallel-size", "2", "--speculative-config", json.dumps(speculation))
+    with Engine(launch(32374, flags=flags, clock=500)) as engine:
+        engine.ready().chats(PROMPTS[:1], max_tokens=64)
+        alone = engine.metrics()
+        engine.chats(PROMPTS[:8], max_tokens=64)
+        together = engine.metrics()
+    drafts, drafted = "vllm:spec_decode_num_drafts_total", "vllm:spec_decode_num_draft_tokens_total"
+    assert alone[drafted] == 3 * alone[drafts]
+    assert together[drafted] - alone[drafted] < 2 * (together[drafts] - alone[drafts])
+
+
+def test_a_build_without_tables_does_not_start_with_one(launch: Callable[..., Launch]) -> None:
+    speculation = {"method": "mtp", "num_speculative_tokens": 3, "num_speculative_tokens_per_batch_size": [[1, 8, 3]]}
+    with Engine(launch(flags=("--speculative-config", json.dumps(speculation)))) as engine:
+        engine.wait_for("num_speculative_tokens_per_batch_size: Unexpected keyword argument")
