@@ -1,11 +1,10 @@
 """Looks at the host's GPUs before and while load is made."""
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from inventory.errors import SpecrailError
 from inventory.shell import Shell
+from playbooks.meanwhile import again_and_again
 from roles.gpu.activity import QUESTION, Activities, Activity, parse, together
 
 _FIRST_S = 0.5  # into the run, so that a short one has a reading too
@@ -21,7 +20,6 @@ class GpuWatch:
         self._used = used
         self._before = together([self._look()], used)
         self._during: list[tuple[Activity, ...]] = []
-        self._over = threading.Event()
 
     @property
     def idle_utilization(self) -> float | None:
@@ -33,22 +31,9 @@ class GpuWatch:
         """What they did while load was made."""
         return together(self._during, self._used)
 
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Look every few seconds, from another thread, as long as the context lasts."""
-        thread = threading.Thread(target=self._watch, name="specrail-gpus", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            self._over.set()
-            thread.join(timeout=_ASK_S)
-
-    def _watch(self) -> None:
-        wait_s = _FIRST_S
-        while not self._over.wait(wait_s):
-            self._during.append(self._look())
-            wait_s = _EVERY_S
+    def watching(self) -> AbstractContextManager[None]:
+        """Look every few seconds as long as the context lasts."""
+        return again_and_again(lambda: self._during.append(self._look()), first_s=_FIRST_S, every_s=_EVERY_S)
 
     def _look(self) -> tuple[Activity, ...]:
         try:

@@ -5,12 +5,14 @@ from dataclasses import replace
 
 from inventory.errors import ServerError
 from playbooks.bench_work import Work
+from playbooks.meanwhile import again_and_again
 from playbooks.site import Site
 from roles.acceptance.counters import delta, read
 from roles.acceptance.window import Window
 from roles.load.aboard import load_from_host
 from roles.load.client import get
 from roles.load.endpoint import Endpoint
+from roles.load.engine_state import Gauges, gauges, while_busy
 from roles.load.on_host import Asked
 from roles.load.prompts import digest
 from roles.load.result import LoadResult, Progress
@@ -111,8 +113,16 @@ def _with_vllm(site: Site, endpoint: Endpoint, work: Work, manifest: Manifest, v
         extra_body=work.extra_body,
         scrape=lambda: get(endpoint, "/metrics")[1],
     )
-    result = load_with_vllm(site.shell, asked, api_key=local.api_key, deadline_s=work.deadline_s)
-    return replace(result, counters_before=before.counters_after, counters_after=get(endpoint, "/metrics")[1])
+    seen: list[Gauges] = []
+    look = again_and_again(lambda: seen.append(gauges(get(endpoint, "/metrics")[1])), first_s=1, every_s=1)
+    with look:
+        result = load_with_vllm(site.shell, asked, api_key=local.api_key, deadline_s=work.deadline_s)
+    return replace(
+        result,
+        counters_before=before.counters_after,
+        counters_after=get(endpoint, "/metrics")[1],
+        gauges=while_busy(seen),  # the tool takes its time to start, and to end
+    )
 
 
 def _on_host(site: Site, manifest: Manifest) -> Endpoint:

@@ -86,6 +86,12 @@ def gauges(text: str | None) -> Gauges:
     return Gauges(now.get("running"), now.get("waiting"), now.get("kv_usage"))
 
 
+def while_busy(readings: Sequence[Gauges]) -> tuple[Gauges, ...]:
+    """Those from the first to the last in which a request was running or waiting."""
+    busy = [place for place, one in enumerate(readings) if one.running or one.waiting]
+    return tuple(readings[busy[0] : busy[-1] + 1]) if busy else ()
+
+
 def engine_state(before: str | None, after: str | None, between: Sequence[Gauges] = ()) -> EngineState:
     """From the texts of /metrics before and after, and what was seen meanwhile.
 

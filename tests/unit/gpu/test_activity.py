@@ -17,6 +17,18 @@ def test_a_row_is_read() -> None:
     assert parse(row(bits="0x0000000000000024")) == (Activity("GPU-5f8c1e2a", 0.97, 61, 284.31, 1980, 1980, 0x24),)
 
 
+def test_a_real_gpu_is_read_idle_and_at_its_power_limit() -> None:
+    """An H200 with driver 580, before and while it multiplied matrices."""
+    uuid = "GPU-a312809c-85ee-abec-aeaa-b8ea1ba91857"
+    idle = parse(f"{uuid}, 0, 36, 78.97, 345, 1980, 0x0000000000000001\n")
+    busy = parse(f"{uuid}, 100, 60, 692.02, 1500, 1980, 0x0000000000000004\n")
+    assert str(together([idle])) == "0 % busy, at most 36 C, 79 W, 17 % of the highest clock"
+    assert str(together([busy])) == (
+        "100 % busy, at most 60 C, 692 W, 76 % of the highest clock, at the power limit 100 % of the time"
+    )
+    assert together([busy]).heat == 0
+
+
 def test_what_the_driver_does_not_say_is_unknown() -> None:
     (gpu,) = parse(row(power="[N/A]", bits="[Not Supported]"))
     assert (gpu.power_w, gpu.reasons) == (None, None)

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roles.load.engine_state import EngineState, Gauges, Level, engine_state, gauges
+from roles.load.engine_state import EngineState, Gauges, Level, engine_state, gauges, while_busy
 
 CASES = Path(__file__).parents[2] / "cases/acceptance/counters"
 
@@ -53,6 +53,12 @@ def test_levels_are_of_the_readings_in_between() -> None:
     assert found.readings == 3
     assert found.busy_before == 3
     assert str(found) == "6.0 running (at most 8), KV cache 40 % full (at most 60 %)"
+
+
+def test_what_a_tool_takes_to_start_and_to_end_is_no_load() -> None:
+    idle, busy, waits = Gauges(0, 0, 0.0), Gauges(2, 0, 0.1), Gauges(0, 1, 0.1)
+    assert while_busy([idle, Gauges(), busy, idle, waits, idle]) == (busy, idle, waits)
+    assert while_busy([idle, idle]) == while_busy([]) == ()
 
 
 def test_readings_that_failed_are_no_levels() -> None:
