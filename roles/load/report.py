@@ -20,6 +20,7 @@ _SHOWN = 20
 def report(runs: Sequence[Run], *, title: str) -> str:
     """The file. Runs come in the order given, at most the last 20; each is compared as `side_by_side` says."""
     found = side_by_side(list(runs)[-_SHOWN:])
+    comparable = bool(found.against) and not any(one.comparison.refusals for one in found.against)
     return render(
         "report/report.html.j2",
         title=title,
@@ -36,7 +37,7 @@ def report(runs: Sequence[Run], *, title: str) -> str:
                 one.prompt,
                 one.kind,
                 [figures(speed) for speed in one.tok_s],
-                "" if one.change is None else f"{100 * one.change:+.1f} %",
+                f"{100 * one.change:+.1f} %" if one.change is not None and comparable else "",
             )
             for one in by_prompt(found.runs)
         ],

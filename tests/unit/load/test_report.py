@@ -91,6 +91,8 @@ def test_prompts_are_told_one_by_one_the_most_changed_first() -> None:
     assert by_prompt([slow, replace(fast, summary={})])[0].tok_s == (100.0, None)
     page = report([slow, fast], title="t")
     assert page.index(">b</th>") < page.index(">a</th>")
+    assert "<td>+100.0 %</td>" in page
+    assert "+100.0 %" not in report([slow, with_conditions(fast, prompts="others")], title="t")
 
 
 def _request(prompt: str, latency_s: float) -> dict[str, object]:
