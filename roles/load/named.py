@@ -30,7 +30,7 @@ def named(word: str, history: History, host: str | None = None) -> tuple[Run, ..
     if found := _LAST.fullmatch(word):
         return (_latest(int(found[1] or 0), history, host),)
     path, place = _file(word)
-    if path.is_file() or path.suffix in {".json", ".jsonl"}:
+    if _is_file(path) or path.suffix in {".json", ".jsonl"}:
         return _in_file(path, place, host or _ELSEWHERE)
     return (_of_release(word, history, host),)
 
@@ -78,9 +78,16 @@ def _of_release(release: str, history: History, host: str | None) -> Run:
 
 def _file(word: str) -> tuple[Path, int | None]:
     found = _FILE.fullmatch(word)
-    if found is None or Path(word).is_file():
+    if found is None or _is_file(Path(word)):
         return Path(word), None
     return Path(found[1]), int(found[2]) if found[2] else None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name too long, or with what no name may have
+        return False
 
 
 def _in_file(path: Path, place: int | None, host: str) -> tuple[Run, ...]:

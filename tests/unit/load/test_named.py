@@ -1,11 +1,15 @@
 """Words that name runs."""
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from inventory.errors import UsageError
 from roles.load.history import History
@@ -65,6 +69,15 @@ def test_a_file_is_its_results_or_one_of_them(history: History, tmp_path: Path) 
 def test_what_is_not_there_is_said(word: str, said: str, history: History) -> None:
     with pytest.raises(UsageError, match=said):
         named(word, history)
+
+
+@given(
+    st.text() | st.just("a" * 300) | st.just("\0") | st.from_regex(r"(#|last-?)?[0-9]{1,25}(#[0-9]+)?", fullmatch=True)
+)
+def test_any_word_is_a_run_or_refused_in_words(word: str) -> None:
+    """Property: whatever is typed, nothing but UsageError comes out of an empty history."""
+    with TemporaryDirectory() as folder, suppress(UsageError):
+        assert named(word, History(Path(folder) / "history.sqlite3"))
 
 
 def test_a_place_that_a_file_does_not_have_is_said(history: History, tmp_path: Path) -> None:
