@@ -1,5 +1,6 @@
 """vLLM's spec lines in bulk: lines of one shape are laid on their stencil and counted with array operations."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -8,35 +9,40 @@ import numpy as np
 
 from roles.acceptance.blocks import WIDTH, Block
 from roles.acceptance.rounding_many import Counted, counted
-from roles.acceptance.stencil import ACCEPTED, ANCHOR, DRAFTED, ORIGIN, Stencil
+from roles.acceptance.stencil import ACCEPTED, DRAFTED, ORIGIN, Stencil
 from roles.acceptance.window import Window, with_doubts
 
 if TYPE_CHECKING:
     from roles.acceptance.loglines import LogReader
 
     Places = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
-    Distances = np.ndarray[tuple[int, ...], np.dtype[np.uint16]]
+    Lengths = np.ndarray[tuple[int, ...], np.dtype[np.uint16]]
     Rows = np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
     Flags = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
     Table = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
+SPEC = re.compile(rb"Mean acceptance length: ")
+"""In every spec line of a server."""
+
+_LETTER, _AFTER = b"M", b"ean acceptance length: "  # a letter is searched for faster than a word, where it is rare
+_MOST_MISSES = 500  # in a block
+
 _MOST_SHAPES = 256
 _ENOUGH = 2048  # lines that are worth the array operations, and fit a processor's cache
 _WINDOWS = 2  # of so many lines: what is told apart in time
-_FEWEST = len("acceptance rate: 0.0")
 
 
 @dataclass(frozen=True)
-class _Lines:
+class _Group:
     """Lines with equal k, with a printed length or without: which of the rows they are, in order, and their figures."""
 
     members: "Places"
     table: "Table"
     length: bool
 
-    def after(self, member: int) -> "_Lines":
+    def after(self, member: int) -> "_Group":
         chosen = self.members > member
-        return _Lines(self.members[chosen], self.table[chosen], self.length)
+        return _Group(self.members[chosen], self.table[chosen], self.length)
 
 
 class Bulk:
@@ -50,7 +56,7 @@ class Bulk:
         self._shapes: dict[int, list[Stencil]] = {}
         self._known = 0
         self._rows = np.empty((_ENOUGH, WIDTH), dtype=np.uint8)
-        self._distances = np.empty(_ENOUGH, dtype=np.uint16)
+        self._lengths = np.empty(_ENOUGH, dtype=np.uint16)
         self._scratch = (np.empty_like(self._rows), np.empty(self._rows.shape, dtype=np.bool_))
         self._long: dict[int, bytes] = {}
         self._many = 0
@@ -58,11 +64,13 @@ class Bulk:
 
     def take(self, block: Block, begin: int, end: int, number: int) -> None:
         """Collect the spec lines between two ends of lines; number is for messages."""
-        anchors, starts = self._found(block, begin, end)
-        while len(anchors):
+        lines = _spec_lines(block, begin, end)
+        starts = np.array(lines[::2], dtype=np.intp)
+        ends = np.array(lines[1::2], dtype=np.intp)
+        while len(starts):
             room = _ENOUGH - self._many
-            self._collect(block, anchors[:room], starts[:room])
-            anchors, starts = anchors[room:], starts[room:]
+            self._collect(block, starts[:room], ends[:room])
+            starts, ends = starts[room:], ends[room:]
             if self._many == _ENOUGH:
                 self.flush(number)
 
@@ -70,129 +78,107 @@ class Bulk:
         """Give what was collected."""
         if not self._many:
             return
-        groups: dict[tuple[int, bool], list[_Lines]] = {}
-        alone: dict[int, bytes] = dict(self._long)
-        for anchor, members in _by_anchor(self._distances[: self._many]):
-            for lines in self._laid(anchor, members, alone):
+        groups: dict[tuple[int, bool], list[_Group]] = {}
+        alone = dict(self._long)
+        for length, members in _by_length(self._lengths[: self._many]):
+            for lines in self._laid(length, members, alone):
                 groups.setdefault((lines.table.shape[1], lines.length), []).append(lines)
         self._count([_joined(lines) for lines in groups.values()], alone, number)
         self._long, self._many = {}, 0
 
-    def _collect(self, block: Block, anchors: "Places", starts: "Places") -> None:
-        """Copy lines; those that may not fit into a row are kept as they are."""
-        distances = np.minimum(anchors - starts, WIDTH)
-        long = (block.chars[anchors + 1] != ord("\n")) | (distances >= WIDTH - 1)
-        for i in long.nonzero()[0]:
-            line = block.line_of(int(anchors[i]))
-            if len(line) > WIDTH:
-                self._long[self._many + int(i)] = line
-                distances[i] = WIDTH
+    def _collect(self, block: Block, starts: "Places", ends: "Places") -> None:
+        """Copy lines into rows; those that do not fit are kept as they are, with a length that no row has."""
+        lengths = ends - starts
+        for i in (lengths > WIDTH).nonzero()[0]:
+            self._long[self._many + int(i)] = block.line_of(int(starts[i]))
         end = self._many + len(starts)
         self._rows[self._many : end] = block.rows(starts)
-        self._distances[self._many : end] = distances
+        self._lengths[self._many : end] = np.minimum(lengths, WIDTH + 1)
         self._many = end
         self._before = block.line_of(int(starts[-1]) - 1) if starts[-1] else b""
 
-    def _found(self, block: Block, begin: int, end: int) -> "tuple[Places, Places]":
-        """Anchors, and where their lines begin.
+    def _line(self, member: int) -> bytes:
+        return self._long.get(member) or self._rows[member, : self._lengths[member]].tobytes()
 
-        Nearly always the line before, with the statistics, ends with a "%" too. Where that does not give a distance
-        that is known, the line's beginning is searched for.
-        """
-        anchors, previous = _find(block, begin, end)
-        known = np.zeros(WIDTH + 1, dtype=np.bool_)
-        known[list(self._shapes)] = True
-        starts = previous + 2
-        sure = (previous >= begin) & (block.chars[previous + 1] == ord("\n"))
-        sure &= known[np.minimum(anchors - starts, WIDTH)]
-        for i in (~sure).nonzero()[0]:
-            starts[i] = max(begin, block.begin_of(int(anchors[i])))
-        first = starts > np.concatenate(([-1], anchors[:-1]))  # of its line: lines may be glued together
-        return anchors[first], starts[first]
-
-    def _laid(self, anchor: int, left: "Places", alone: dict[int, bytes]) -> Iterator[_Lines]:
+    def _laid(self, length: int, left: "Places", alone: dict[int, bytes]) -> Iterator[_Group]:
         """Lines that have a shape; the others are put into `alone`."""
         tried = 0
         while len(left):
-            shapes = self._shapes.setdefault(anchor, [])
+            shapes = self._shapes.setdefault(length, [])
             if tried == len(shapes):
-                line = alone.get(int(left[0])) or _line(self._rows[left[0]], anchor)
-                shape = Stencil.of(line) if len(line) <= WIDTH else None
-                if shape is None or shape.anchor != anchor:
+                line = self._line(int(left[0]))
+                shape = Stencil.of(line) if length <= WIDTH else None
+                if shape is None:
                     alone[int(left[0])] = line
                     left = left[1:]
                     continue
                 if self._known == _MOST_SHAPES:
-                    self._shapes, self._known, tried = {anchor: (shapes := [])}, 0, 0
+                    self._shapes, self._known, tried = {length: (shapes := [])}, 0, 0
                 self._known += 1
                 shapes.append(shape)
             rows = self._rows.take(left, axis=0, out=self._scratch[0][: len(left)], mode="clip")
             fits, table = shapes[tried].lay(rows, self._scratch[1])
             if len(table):
-                yield _Lines(left[fits], table, shapes[tried].length)
+                yield _Group(left[fits], table, shapes[tried].length)
                 left = left[~fits]
             tried += 1
 
-    def _count(self, groups: list[_Lines], alone: dict[int, bytes], number: int) -> None:
+    def _count(self, groups: list[_Group], alone: dict[int, bytes], number: int) -> None:
         """In the order of the log as far as it matters: a line may show that drafts after it can be shorter than k."""
         unequal = self.reader.unequal
         results = [counted(lines.table, length=lines.length, unequal=unequal) for lines in groups]
-        odd = {int(i): b"" for lines, found in zip(groups, results, strict=True) for i in lines.members[~found.good]}
+        odd = {int(i) for lines, found in zip(groups, results, strict=True) for i in lines.members[~found.good]}
         turned = self._many
-        for member in sorted(odd | alone):
-            line = alone.get(member) or _line(self._rows[member], 0)
-            if ANCHOR.search(line):
-                self.reader.line(number, line)
+        for member in sorted(odd.union(alone)):
+            self.reader.line(number, self._line(member))
             if self.reader.unequal != unequal:
                 turned = member
                 break
         windows: list[tuple[int, int, Window]] = []
         for lines, found in zip(groups, results, strict=True):
             windows += _windows(lines, found, found.good & (lines.members < turned))
-        given = [
-            (window, many, _line(self._rows[last], 0)) for last, many, window in sorted(windows, key=lambda one: one[0])
-        ]
+        given = [(window, many, self._line(last)) for last, many, window in sorted(windows, key=lambda one: one[0])]
         self.reader.batch(given, self._before, number)
         if turned < self._many:
             later = {member: line for member, line in alone.items() if member > turned}
             self._count([lines.after(turned) for lines in groups], later, number)
 
 
-def _find(block: Block, begin: int, end: int) -> "tuple[Places, Places]":
-    """The "%" behind "acceptance rate: " and a number of three to five characters, and the "%" before each."""
-    first, last = np.searchsorted(block.percents, (begin + _FEWEST, end))
-    places = block.percents[first:last]
-    found = np.zeros(len(places), dtype=np.bool_)
-    for digits in (3, 4, 5):
-        found |= (block.chars[places - (digits + 8)] == ord("e")) & (block.chars[places - (digits + 3)] == ord("e"))
-    (indices,) = found.nonzero()
-    indices += first
-    return block.percents[indices], np.where(indices > 0, block.percents[indices - 1], -1)
+def _spec_lines(block: Block, begin: int, end: int) -> list[int]:
+    """Beginning and end of each spec line, one after the other."""
+    find, rfind, is_here = block.buffer.find, block.buffer.rfind, block.buffer.startswith
+    lines: list[int] = []
+    misses = 0
+    at = find(_LETTER, begin, end)
+    while at >= 0:
+        if is_here(_AFTER, at + 1):
+            last = find(b"\n", at, end) + 1 or end
+            lines += (rfind(b"\n", begin, at) + 1 or begin, last)
+            at = find(_LETTER, last, end)
+        elif misses < _MOST_MISSES:
+            misses += 1
+            at = find(_LETTER, at + 1, end)
+        else:
+            found = SPEC.search(block.buffer, at, end)
+            at = found.start() if found else -1
+    return lines
 
 
-def _by_anchor(distances: "Distances") -> "Iterator[tuple[int, Places]]":
-    """Lines whose anchor stands equally far from their beginning."""
-    order = np.argsort(distances, kind="stable")
-    ordered = distances[order]
-    for group in np.split(order, np.diff(ordered).nonzero()[0] + 1):
-        yield int(distances[group[0]]), group
+def _by_length(lengths: "Lengths") -> "Iterator[tuple[int, Places]]":
+    """Lines of equal length."""
+    order = np.argsort(lengths, kind="stable")
+    ordered = lengths[order]
+    for group in np.split(order, (ordered[1:] != ordered[:-1]).nonzero()[0] + 1):
+        yield int(lengths[group[0]]), group
 
 
-def _line(row: "Rows", anchor: int) -> bytes:
-    """The line of a row: from its beginning, or behind the last end of a line before the anchor."""
-    text = row.tobytes()
-    begin = text.rfind(b"\n", 0, anchor) + 1
-    end = text.find(b"\n", begin) + 1
-    return text[begin:end] if end else text[begin:].rstrip(b"\0")
-
-
-def _joined(parts: list[_Lines]) -> _Lines:
+def _joined(parts: list[_Group]) -> _Group:
     members = np.concatenate([part.members for part in parts])
     order = np.argsort(members, kind="stable")
-    return _Lines(members[order], np.concatenate([part.table for part in parts])[order], parts[0].length)
+    return _Group(members[order], np.concatenate([part.table for part in parts])[order], parts[0].length)
 
 
-def _windows(lines: _Lines, found: Counted, chosen: "Flags") -> Iterator[tuple[int, int, Window]]:
+def _windows(lines: _Group, found: Counted, chosen: "Flags") -> Iterator[tuple[int, int, Window]]:
     """(last line, how many, window) of neighbouring lines, those of another place in vLLM's source apart."""
     origins = lines.table[:, ORIGIN]
     (left,) = chosen.nonzero()

@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from roles.acceptance.blocks import Block
-from roles.acceptance.bulk import Bulk
-from roles.acceptance.stencil import ANCHOR
+from roles.acceptance.bulk import SPEC, Bulk
 
 if TYPE_CHECKING:
     from roles.acceptance.loglines import LogReader
@@ -76,7 +75,7 @@ class Search:
                 at = block.buffer.find(needle, block.end_of(at), end)
         for start in sorted(lines):
             line = block.line_of(start)
-            if not ANCHOR.search(line):
+            if not SPEC.search(line):
                 self._reader.line(number, line)
 
 

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     Flags = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
     Table = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
-ANCHOR = re.compile(rb"acceptance rate: (?:\d{1,3}\.\d|nan)%")
-"""In every spec line that can be counted, once: before its "%" or at its end. Rare enough to be searched for."""
-
 _ORIGIN = re.compile(rb"\[[\w./-]{0,80}metrics\.py:(\d{1,6})\] $")
 _WORD = 8
 _ROWS = 512  # a larger product is spread over threads, which costs more than it brings
@@ -31,13 +28,11 @@ class Stencil:
     """What all lines of a shape share.
 
     size:    bytes of the line and what follows it, in whole words
-    anchor:  where the "%" of its acceptance rate is
     k:       speculative tokens
     length:  whether it prints a mean acceptance length
     """
 
     size: int
-    anchor: int
     k: int
     length: bool
     fixed: "Rows"
@@ -53,17 +48,16 @@ class Stencil:
         What a line means is found with regular expressions that treat all digits alike, so that lines which differ in
         digits only are read alike: this line's places are those of all of them.
         """
-        anchors = list(ANCHOR.finditer(line))
         begin = line.rfind(b"SpecDecoding metrics: ")
-        if len(anchors) != 1 or begin < 0 or not line.isascii() or b"\0" in line or _MEANS_MORE.search(line):
+        if begin < 0 or not line.isascii() or b"\0" in line or _MEANS_MORE.search(line):
             return None
         text = unwrap(line).text
         if vllm_v0.is_line(text) or vllm_spec.stats_of(text, None) or text.count("SpecDecoding metrics: ") != 1:
             return None
         places = vllm_spec.places_of(text)
         shift = begin - text.find("SpecDecoding metrics: ")
-        last = line.rfind(b"%") + 1
-        if places is None or line[begin:last].decode() != text[begin - shift : last - shift]:
+        last = max(places.rate[1], places.rates[-1][1]) if places else 0
+        if places is None or line[begin : last + shift].decode() != text[begin - shift : last]:
             return None
         spans = [places.accepted, places.drafted, (0, 0), places.length or (0, 0), places.rate, *places.rates]
         figures = [(start + shift, end + shift) for start, end in spans]
@@ -74,7 +68,6 @@ class Stencil:
         digits = (chars >= 48) & (chars <= 57)
         return Stencil(
             size=len(chars),
-            anchor=anchors[0].end() - 1,
             k=len(places.rates),
             length=places.length is not None,
             fixed=np.where(digits, 48, chars).astype(np.uint8),

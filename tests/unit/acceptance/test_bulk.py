@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roles.acceptance.blocks import block_of
+from roles.acceptance.bulk import SPEC
 from roles.acceptance.loglines import LogReader, read
 from roles.acceptance.reading import Reading
 from roles.acceptance.search import Search
-from roles.acceptance.stencil import ANCHOR
 from roles.acceptance.window import Window, faults, pool
 from tests.unit.acceptance.test_loglines import PIECES, printed, rounds_and_counts
 from tests.unit.acceptance.test_scan import unequal
 
-_WORDS = ["\n", "\0", "9" * 40, "\x1b[1;36m", printed(9, [4, 1]), "\u0663", "%\n", "\r\n"]
+_WORDS = ["\n", "M", "Mean acceptance length: ", "\0", "9" * 40, "\x1b[1;36m", printed(9, [4, 1]), "\u0663", "%\n", "\r\n"]
 
 _FIRST = printed(100, [50]).encode()
 
@@ -41,7 +41,7 @@ def totals(reading: Reading) -> dict[int | None, tuple[object, ...]]:
 def one_by_one(text: bytes) -> Reading:
     """Only the lines that a search looks for."""
     lines = re.findall(rb"[^\n]*\n|[^\n]+$", text)
-    return read([_FIRST, *(line for line in lines if ANCHOR.search(line))])
+    return read([_FIRST, *(line for line in lines if SPEC.search(line))])
 
 
 def same(text: bytes) -> bool:
@@ -91,6 +91,13 @@ def test_any_bytes_in_bulk_give_what_they_give_one_by_one(noise: bytes, between:
     """Property: as above, for bytes around whole lines."""
     line = printed(9, [4, 1]).encode()
     assert same(noise + line + between + line + b"\n" + noise + line + noise)
+
+
+def test_lines_are_found_among_very_many_of_their_first_letter() -> None:
+    line = printed(20, [10, 5]) + "\n"
+    text = "M" * 3000 + "\n" + (line + "Mean M\n") * 700 + "M" * 3000 + line
+    assert same(text.encode())
+    assert searched(text.encode()).kept == 702
 
 
 def test_many_lines_of_many_shapes_give_exact_sums() -> None:
