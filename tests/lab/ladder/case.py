@@ -9,7 +9,7 @@ from tests.lab.ladder.serve import Ran
 _COUNTED = ("vllm:spec_decode", "vllm:generation_tokens", "vllm:num_requests", "vllm:num_preemptions", "process_start")
 _LONGEST_LINE = 400
 _USELESS = re.compile(
-    r'"(?:GET|POST) /|non-default args|^\s*(?:at|File) |[█▄▀]|Route: /|resource_tracker|warnings\.warn|^OMP: |^\[?W\d|^\s*$'
+    r'"(?:GET|POST) /|non-default args|^\s*(?:at|File) |[█▄▀]|Route: /|resource_tracker|warnings\.warn|^OMP: |^\s*$'
 )
 
 

@@ -9,6 +9,7 @@ from roles.acceptance.reading import Reading
 from roles.acceptance.window import Window, pool
 from roles.server.phases import Startup
 from roles.server.phases import read as read_phases
+from roles.server.signatures import diagnose
 from tests.lab.ladder.serve import Ran
 
 FIRST_V1_LINES = (0, 8, 5)
@@ -45,7 +46,7 @@ def judge(ran: Ran, version: str, *, speculates: bool) -> Verdict:
     reading = read_log(ran.log.encode().splitlines())
     told = pool(reading.windows)
     phases, startup = phases_of(ran.log.splitlines())
-    faults = tuple(_faults(counted, told, reading, startup, version, speculates=speculates))
+    faults = (*_faults(counted, told, reading, startup, version, speculates=speculates), *_misdiagnosed(ran.log))
     return Verdict(counted, told, reading, phases, startup.ready, faults)
 
 
@@ -82,6 +83,13 @@ def _faults(
     for line in reading.thrown_out:
         if "no token was drafted" not in line.reason:
             yield f"line {line.number} is thrown out: {line.reason}"
+
+
+def _misdiagnosed(log: str) -> Iterator[str]:
+    """A server that served and was stopped has died of nothing."""
+    cause = diagnose(log.splitlines())
+    if cause.signature is not None:
+        yield f"it is said to have died of {cause.signature.id}: {cause.line}"
 
 
 def _counts(window: Window) -> dict[str, object]:
