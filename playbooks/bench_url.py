@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
@@ -27,9 +28,9 @@ from roles.load.history import Run
 from roles.load.noise import requests_of
 from roles.load.result import LoadResult, Progress
 from roles.load.server_says import Ask, conditions_of, served_models, server_info
-from roles.load.sglang import counts_between, length_since_start
+from roles.load.sglang import EXACT, counts_between, counts_in, length_since_start
 from roles.load.summary import summarise
-from roles.load.values import whole
+from roles.load.values import row, whole
 from roles.load.warnings import doubts
 
 __all__ = ["Options", "run_url"]
@@ -79,12 +80,14 @@ def _measure(endpoint: Endpoint, options: Options, told: Mapping[str, object], w
             if now.done in {1, now.total} or now.done % 10 == 0:
                 progress.say("warm-up" if now.warming_up else f"{now.done}/{now.total}")
 
-        result = load_from_here(endpoint, work, tell)
+        asked = {**work.extra_body, **(EXACT if _is_sglang(says) else {})}
+        result = load_from_here(endpoint, replace(work, extra_body=asked), tell)
         progress.done(f"{len(work.prompts)} prompts, {work.words}, {_WAY}")
     conditions = {
         "model": endpoint.model,
         **says,
         **result.conditions(),
+        "extra_body": dict(work.extra_body),  # what is asked for beside is no other work
         "from": "controller",
         "reach": "direct",
         "tool": "specrail",
@@ -126,13 +129,20 @@ def _measure(endpoint: Endpoint, options: Options, told: Mapping[str, object], w
 
 def _acceptance(result: LoadResult, k: int | None, ask: Ask) -> tuple[Window, float | None]:
     """Counts of the run; where the server has none for it, the length that SGLang tells of all its time."""
-    counts = counts_between(result.counters_before, result.counters_after, k)
+    answers = [sample.completion for sample in result.samples if sample.completion.ok]
+    told = [answer.drafts for answer in answers if answer.drafts]
+    exact = counts_in(told, k) if len(told) == len(answers) else None
+    counts = exact or counts_between(result.counters_before, result.counters_after, k)
     if counts is not None:
-        names = ("rounds", "accepted", "drafted")
-        rounds, accepted, drafted = (whole(counts, name) or 0 for name in names)
-        return Window(rounds=rounds, accepted=accepted, drafted=drafted, k=k), None
+        rounds, accepted, drafted = (whole(counts, name) or 0 for name in ("rounds", "accepted", "drafted"))
+        positions = tuple(int(str(count)) for count in row(counts, "per_position"))
+        return Window(rounds, accepted, drafted, positions, k, source="request" if exact else "counters"), None
     window = window_of(result)
     return window, None if window.rounds else length_since_start(server_info(ask))
+
+
+def _is_sglang(says: Mapping[str, object]) -> bool:
+    return str(says.get("engine")).startswith("sglang")
 
 
 def _since_start(length: float | None) -> list[Doubt]:

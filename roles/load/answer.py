@@ -24,6 +24,7 @@ class AnswerReader:
         self._model: str | None = None
         self._finish_reason: str | None = None
         self._usage: tuple[int | None, int | None] = (None, None)
+        self._drafts: tuple[int, ...] = ()
         self._done = False
         self._error: tuple[ErrorKind, str] | None = None
 
@@ -75,6 +76,7 @@ class AnswerReader:
             detail=detail,
             status=status,
             held_s=held_s,
+            drafts=self._drafts,
         )
 
     def _take_all(self, payloads: list[str], at_s: float) -> None:
@@ -106,6 +108,7 @@ class AnswerReader:
         self._model = self._model or event.model
         self._finish_reason = event.finish_reason or self._finish_reason
         self._usage = event.usage or self._usage
+        self._drafts = event.drafts or self._drafts
         if event.text:
             self._texts["text"].append(event.text)
         if event.reasoning:

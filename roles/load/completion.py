@@ -40,6 +40,8 @@ class Completion:
     """What the server or the line said about the error; one line, secrets redacted."""
     status: int | None = None
     """HTTP status; None when none was received."""
+    drafts: tuple[int, ...] = ()
+    """How many rounds had 0, 1, 2 ... drafted tokens accepted, where the server says it with the answer (SGLang)."""
     held_s: float = 0.0
     """From when the client was given the request until it had written it: a connection, or the client's other work."""
 

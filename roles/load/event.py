@@ -26,6 +26,8 @@ class Event:
     usage: tuple[int | None, int | None] | None = None
     """Prompt tokens, completion tokens."""
     error: str | None = None
+    drafts: tuple[int, ...] = ()
+    """How many rounds had 0, 1, 2 ... drafted tokens accepted (SGLang from 0.5.19, for return_spec_tokens_details)."""
 
     @property
     def generated(self) -> bool:
@@ -48,7 +50,7 @@ def read(payload: str) -> Event:
     counts = _usage(usage) if isinstance(usage, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict) or choice.get("index", 0) != 0:
-        return Event(model=model, usage=counts)
+        return Event(model=model, usage=counts, drafts=_drafts(body.get("sglext")))
     part = choice.get("delta") or choice.get("message")
     if not isinstance(part, dict):
         part = {"content": choice.get("text")}
@@ -61,6 +63,7 @@ def read(payload: str) -> Event:
         calls_tool=bool(part.get("tool_calls")),
         finish_reason=reason if isinstance(reason, str) else None,
         usage=counts,
+        drafts=_drafts(body.get("sglext")),
     )
 
 
@@ -87,6 +90,13 @@ def _text(value: object) -> str:
 
 def _usage(usage: Mapping[str, object]) -> tuple[int | None, int | None]:
     return _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+
+
+def _drafts(extension: object) -> tuple[int, ...]:
+    details = extension.get("spec_tokens_details") if isinstance(extension, dict) else None
+    histogram = details.get("spec_correct_drafts_histogram") if isinstance(details, dict) else None
+    counts = [_count(value) for value in histogram] if isinstance(histogram, list) else []
+    return tuple(count for count in counts if count is not None) if None not in counts else ()
 
 
 def _count(value: object) -> int | None:

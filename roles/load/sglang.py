@@ -1,7 +1,8 @@
 """What an SGLang server says about itself, and what its counters tell of a run. SGLang 0.4.6-0.5.23."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import zip_longest
 from math import isfinite
 
 from roles.load.values import at, known, number, row, text, whole
@@ -35,6 +36,29 @@ def conditions_in(info: Mapping[str, object]) -> dict[str, object]:
             "prefix_cache": None if (off := at(info, "disable_radix_cache")) is None else not off,
         }
     )
+
+
+EXACT: Mapping[str, object] = {"return_spec_tokens_details": True}
+"""What a request asks for so that its answer says how many drafted tokens each round had accepted (from 0.5.19)."""
+
+
+def counts_in(answers: Iterable[tuple[int, ...]], k: int | None) -> dict[str, object] | None:
+    """The pooled counts of answers, each as how many of its rounds had 0, 1, 2 ... accepted; None without a round.
+
+    Position i counts in every round with more than i accepted, which is what vLLM counts.
+    """
+    pooled = [sum(counts) for counts in zip_longest(*answers, fillvalue=0)]
+    rounds = sum(pooled)
+    if not rounds:
+        return None
+    positions = len(pooled) - 1 if k is None else k
+    return {
+        "rounds": rounds,
+        "accepted": sum(accepted * count for accepted, count in enumerate(pooled)),
+        "drafted": rounds * (k or 0),
+        "per_position": [sum(pooled[position + 1 :]) for position in range(positions)],
+        "k": k,
+    }
 
 
 def counts_between(before: str | None, after: str | None, k: int | None) -> dict[str, object] | None:

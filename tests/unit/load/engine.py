@@ -23,6 +23,7 @@ class Engine:
         self.paths: list[str] = []
         self.answers: dict[str, Callable[[], str]] = {}
         """What is got at other paths; /metrics may be replaced."""
+        self.tells_drafts = True
         self.abandoned = threading.Event()
         self.in_flight = 0
         self.most_in_flight = 0
@@ -112,8 +113,13 @@ class Engine:
             choice = {"index": 0, "finish_reason": "stop", "message": {"content": "".join(WORDS)}}
             return web.json_response({"model": MODEL, "choices": [choice], "usage": _usage()})
         response = await _stream(request)
-        for payload in _payloads(chat="messages" in body):
+        *payloads, end = _payloads(chat="messages" in body)
+        for payload in payloads:
             await _send(response, payload)
+        if body.get("return_spec_tokens_details") and self.tells_drafts:
+            details = {"spec_verify_ct": 6, "spec_correct_drafts_histogram": [1, 2, 0, 3]}
+            await _send(response, json.dumps({"choices": [], "sglext": {"spec_tokens_details": details}}))
+        await _send(response, end)
         return response
 
     async def _split(self, request: web.Request, body: dict[str, object]) -> web.StreamResponse:

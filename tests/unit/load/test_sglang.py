@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roles.load.sglang import conditions_in, counts_between
+from roles.load.sglang import conditions_in, counts_between, counts_in
 
 
 def metrics(rounds: int, tokens: int, requests: int) -> str:
@@ -18,6 +18,12 @@ def metrics(rounds: int, tokens: int, requests: int) -> str:
 def test_rounds_are_counted_and_accepted_tokens_are_what_else_came() -> None:
     found = counts_between(metrics(100, 500, 4), metrics(200, 790, 14), 3)
     assert found == {"rounds": 100, "accepted": 180, "drafted": 300, "per_position": [], "k": 3}
+
+
+def test_histograms_of_answers_are_exact_counts_by_position() -> None:
+    found = counts_in([(1, 2, 0, 3), (4, 0), ()], 3)
+    assert found == {"rounds": 10, "accepted": 11, "drafted": 30, "per_position": [5, 3, 3], "k": 3}
+    assert counts_in([(0, 0), ()], 3) is None
 
 
 def test_without_speculation_or_counters_or_after_a_restart_there_are_no_counts() -> None:

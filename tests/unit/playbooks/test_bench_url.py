@@ -42,9 +42,21 @@ def _answer(url: str, capsys: pytest.CaptureFixture[str], told: tuple[str, ...] 
     return document
 
 
-def test_sglang_says_how_it_drafts_and_its_counters_count_the_rounds(
+def test_sglang_says_with_each_answer_what_its_rounds_accepted(
     engine: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    engine.answers["/server_info"] = lambda: json.dumps(SGLANG)
+    answer = _answer(engine.url, capsys)
+    assert answer["acceptance"]["per_position_rates"] == [5 / 6, 0.5, 0.5]
+    assert answer["acceptance"]["rounds"] == 4 * 6
+    assert answer["conditions"]["extra_body"] == {}
+    assert all(request["return_spec_tokens_details"] for request in engine.requests)
+
+
+def test_an_older_sglang_says_how_it_drafts_and_its_counters_count_the_rounds(
+    engine: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine.tells_drafts = False
     readings = iter([metrics(100, 500, 4), *[metrics(200, 790, 14)] * 50])
     engine.answers |= {"/server_info": lambda: json.dumps(SGLANG), "/metrics": lambda: next(readings)}
     answer = _answer(engine.url, capsys, ("gpu=H200", "temperature=0.0"))
@@ -61,6 +73,7 @@ def test_sglang_says_how_it_drafts_and_its_counters_count_the_rounds(
 def test_without_counters_the_length_is_of_all_its_time_and_that_is_said(
     engine: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    engine.tells_drafts = False
     engine.answers |= {"/server_info": lambda: json.dumps(SGLANG), "/metrics": lambda: ""}
     answer = _answer(engine.url, capsys)
     assert any("since its start" in doubt["message"] for doubt in answer["doubts"])
