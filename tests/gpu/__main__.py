@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -51,20 +52,22 @@ def _say(lines: Iterable[str]) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="./run gpu", description=__doc__, epilog=_EXAMPLE)
-    parser.add_argument("--model", type=Path, help="folder of the target; without one there is only the look")
-    parser.add_argument("--drafter", type=Path, help="folder of the drafter")
+    parser.add_argument("--model", type=_folder, help="folder of the target; without one there is only the look")
+    parser.add_argument("--drafter", type=_folder, help="folder of the drafter")
     parser.add_argument("--method", default="dflash", help="how it drafts (default: dflash)")
     parser.add_argument("--venv", type=Path, help="folder with bin/vllm and bin/python (default: that of vllm on PATH)")
     parser.add_argument(
-        "--tokens", help="numbers of speculative tokens, 15,7,3,0 (default: the drafter's most, halves, 0)"
+        "--tokens",
+        type=_numbers,
+        help="numbers of speculative tokens, 15,7,3,0 (default: the drafter's most, halves, 0)",
     )
-    parser.add_argument("--concurrency", default="1", help="streams at once, 1,8 (default: 1)")
+    parser.add_argument("--concurrency", type=_streams, default=(1,), help="streams at once, 1,8 (default: 1)")
     parser.add_argument("--prompts", default="20", help="how many of the fixed ones, or a JSONL file (default: 20)")
     parser.add_argument("--max-tokens", type=int, default=128, help="an answer's (default: 128)")
     parser.add_argument("--max-model-len", type=int, metavar="N", help="server.max_model_len")
     parser.add_argument("--gpu-memory-utilization", type=float, metavar="SHARE", help="server.gpu_memory_utilization")
     parser.add_argument("--arg", action="append", default=[], metavar="WORD", help="one more word for vllm serve")
-    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for the engine")
+    parser.add_argument("--env", action="append", type=_pair, default=[], metavar="NAME=VALUE", help="for the engine")
     parser.add_argument(
         "--without-gpu", action="store_true", help="sweep although no GPU is fit (to try the tier itself)"
     )
@@ -72,6 +75,31 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--html", type=Path, metavar="FILE")
     return parser
+
+
+def _folder(text: str) -> Path:
+    if not Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is no folder")
+    return Path(text)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"\d{1,3}(,\d{1,3})*", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers like 7,3,1")
+    return tuple(map(int, text.split(",")))
+
+
+def _streams(text: str) -> tuple[int, ...]:
+    if 0 in (found := _numbers(text)):
+        raise argparse.ArgumentTypeError("0 streams make no load")
+    return found
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
 
 
 def _venv_on_path() -> Path | None:
@@ -86,11 +114,11 @@ def _swept(found: Doctor, asked: argparse.Namespace, venv: Path | None, console:
     if why is not None or venv is None:
         return _kept(result, asked)
     folder = asked.folder or Path(tempfile.mkdtemp(prefix="specrail-gpu-"))
-    load = Load(asked.prompts, asked.max_tokens, tuple(map(int, asked.concurrency.split(","))))
+    load = Load(asked.prompts, asked.max_tokens, asked.concurrency)
     measured: list[Measured] = []
     failed: list[Failed] = []
     with Machine(_wish(asked, venv), folder.absolute(), found.engine, console) as machine:
-        ks = list(map(int, asked.tokens.split(","))) if asked.tokens else halves(machine.largest)
+        ks = list(asked.tokens or halves(machine.largest))
         report = machine.report(max(ks))
         for one in sweep(machine, ks, load):
             if isinstance(one, Measured):
@@ -113,7 +141,7 @@ def _wish(asked: argparse.Namespace, venv: Path) -> Wish:
         max_model_len=asked.max_model_len,
         gpu_memory_utilization=asked.gpu_memory_utilization,
         args=tuple(asked.arg),
-        env=tuple(tuple(one.split("=", 1)) for one in asked.env),
+        env=tuple(asked.env),
     )
 
 

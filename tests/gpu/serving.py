@@ -55,11 +55,7 @@ class Machine:
         self._folder = folder
         self._version = version
         self._console = console
-        try:
-            host = self._host(0)
-        except ValidationError as error:
-            raise UsageError(str(error.errors()[0]["msg"]).removeprefix("Value error, ")) from None
-        self.site = Here(host, folder, console)
+        self.site = Here(self._host(0), folder, console)
         self.layout = self.site.layout
         venvs = Path(self.layout.venvs)
         venvs.mkdir(parents=True, exist_ok=True)
@@ -120,6 +116,14 @@ class Machine:
         return dict(self._folders.drafter_config or {})
 
     def _host(self, k: int) -> Host:
+        try:
+            return self._checked(k)
+        except ValidationError as error:
+            fault = error.errors()[0]
+            key = ".".join(map(str, fault["loc"]))
+            raise UsageError(f"{key}: {fault['msg']}" if key else fault["msg"].removeprefix("Value error, ")) from None
+
+    def _checked(self, k: int) -> Host:
         wish = self._wish
         drafter = None
         if k and (wish.drafter is not None or wish.method == "ngram"):

@@ -84,12 +84,25 @@ def test_what_nvidia_smi_lists_is_in_the_json_and_on_the_page(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("argv", "why"),
     [
-        (["--model", "/models/x", "--venv", "/no/such/venv"], "skipped: no sweep without an engine"),
-        (["--model", "/models/x"], "skipped: no sweep without an engine"),
+        (["--model", str(CHECKOUT), "--venv", "/no/such/venv"], "skipped: no sweep without an engine"),
+        (["--model", str(CHECKOUT)], "skipped: no sweep without an engine"),
     ],
 )
 def test_no_engine_is_a_skip_that_says_so(argv: list[str], why: str) -> None:
     assert why in run(*argv).stdout
+
+
+@pytest.mark.parametrize(
+    ("argv", "why"),
+    [
+        (["--model", "/no/such/model"], "argument --model: /no/such/model is no folder"),
+        (["--tokens", "7;3"], "argument --tokens: '7;3' is no list of numbers like 7,3,1"),
+        (["--env", "LD_PRELOAD"], "argument --env: 'LD_PRELOAD' is not NAME=VALUE"),
+    ],
+)
+def test_wrong_usage_is_said_in_one_line(argv: list[str], why: str) -> None:
+    done = run(*argv)
+    assert (done.returncode, done.stdout, done.stderr.splitlines()[-1]) == (2, "", f"./run gpu: error: {why}")
 
 
 def test_a_sweep_begins_with_the_most_and_ends_without_speculation() -> None:
