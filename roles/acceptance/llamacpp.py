@@ -11,9 +11,9 @@ _LINE = re.compile(
     r"(?P<drafted>\d{1,12}) generated\)(?:, mean len =\s*(?P<length>\d{1,6}\.\d\d))?"
 )
 _ANY = re.compile(r"draft acceptance(?: rate)? = ")
-_EVAL = re.compile(r"^(?!.*prompt).*\beval time =.*?/\s*(\d{1,12}) tokens")
+_EVAL = re.compile(r"\beval time =[^/]{0,100}/\s{0,20}(\d{1,12}) tokens")
 _TIMINGS = re.compile(
-    r'"predicted_n"\s*:\s*(\d{1,12})[^{}]*"draft_n"\s*:\s*(\d{1,12})\s*,\s*"draft_n_accepted"\s*:\s*(\d{1,12})'
+    r'"predicted_n"\s*:\s*(\d{1,12})[^{}]{0,2000}"draft_n"\s*:\s*(\d{1,12})\s*,\s*"draft_n_accepted"\s*:\s*(\d{1,12})'
 )
 _NO_ROUNDS = "llama.cpp prints neither rounds nor k here: no acceptance length"
 
@@ -25,7 +25,7 @@ def is_line(text: str) -> bool:
 
 def predicted(text: str) -> int | None:
     """Tokens that a request generated, from its "eval time" line; None for any other line."""
-    found = _EVAL.search(text)
+    found = _EVAL.search(text) if "eval time" in text and "prompt" not in text else None
     return int(found[1]) if found else None
 
 

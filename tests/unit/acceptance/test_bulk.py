@@ -14,7 +14,18 @@ from roles.acceptance.window import Window, faults, pool
 from tests.unit.acceptance.test_loglines import PIECES, printed, rounds_and_counts
 from tests.unit.acceptance.test_scan import unequal
 
-_WORDS = ["\n", "M", "Mean acceptance length: ", "\0", "9" * 40, "\x1b[1;36m", printed(9, [4, 1]), "\u0663", "%\n", "\r\n"]
+_WORDS = [
+    "\n",
+    "M",
+    "Mean acceptance length: ",
+    "\0",
+    "9" * 40,
+    "\x1b[1;36m",
+    printed(9, [4, 1]),
+    "\u0663",
+    "%\n",
+    "\r\n",
+]
 
 _FIRST = printed(100, [50]).encode()
 
