@@ -64,7 +64,7 @@ class BenchOutcome:
         host, conditions = self.run.host, self.run.conditions
         thinking = conditions.get("thinking")
         mode = "" if thinking is None else f", thinking {'on' if thinking else 'off'}"
-        subtitle = f"{conditions.get('prompts')}, {self.how}, temperature {conditions.get('temperature')}{mode}"
+        subtitle = f"{conditions.get('prompts')}, {self.how}, temperature {conditions.get('temperature'):g}{mode}"
         table = bench_table(
             self.summary,
             title=f"bench · {host} · release {self.run.release}",
@@ -128,6 +128,11 @@ class SweepOutcome:
             f"saturates at {self.saturation:g} {unit}" if self.saturation else "not saturated: more load gives more",
             f"most goodput at {self.best_goodput:g} {unit}" if self.best_goodput else "",
             f"load {self.outcomes[0].where}",
+            *(
+                f"{'doubt' if doubt.spoils else 'note'}: at {_load(one):g} {unit}: {doubt.message}"
+                for one in self.outcomes
+                for doubt in one.doubts
+            ),
         ]
         return Group(table, Text(), *(Text(f"  {line}") for line in lines if line))
 

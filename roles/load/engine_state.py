@@ -47,7 +47,7 @@ class EngineState:
     preemptions:     requests that lost their KV cache and were computed again
     prefix_hit_rate: prompt tokens found in the prefix cache, 0-1
     queue_s:         mean wait for a place in the batch; prefill_s: mean time for the prompt
-    running, waiting, kv_usage: over the readings during the run, else at its end; kv_usage is 0-1
+    running, waiting, kv_usage: over the readings during the run; kv_usage is 0-1
     readings:        how many those are; what came and went between two of them is not seen
     busy_before:     requests that were running or waiting before the first one of the run was sent
     """
@@ -95,8 +95,8 @@ def while_busy(readings: Sequence[Gauges]) -> tuple[Gauges, ...]:
 def engine_state(before: str | None, after: str | None, between: Sequence[Gauges] = ()) -> EngineState:
     """From the texts of /metrics before and after, and what was seen meanwhile.
 
-    A counter that went back (a restart) counts from its start. An engine that has just answered its last request may
-    say so a moment later, so the last reading only counts where there is none before it.
+    A counter that went back (a restart) counts from its start. What it was busy with before or after says nothing about
+    the run.
     """
     if after is None:
         return EngineState()
@@ -108,17 +108,16 @@ def engine_state(before: str | None, after: str | None, between: Sequence[Gauges
             return None
         return value - was[name] if was.get(name, 0) <= value and name in was else value
 
-    seen = list(between) or [gauges(after)]
     preemptions, busy = grown("preemptions"), [was.get(name) for name in ("running", "waiting")]
     return EngineState(
         preemptions=None if preemptions is None else int(preemptions),
         prefix_hit_rate=_ratio(grown("hits"), grown("queried")),
         queue_s=_ratio(grown("queued_s"), grown("queued")),
         prefill_s=_ratio(grown("prefilled_s"), grown("prefilled")),
-        running=_level([one.running for one in seen]),
-        waiting=_level([one.waiting for one in seen]),
-        kv_usage=_level([one.kv_usage for one in seen]),
-        readings=len(seen),
+        running=_level([one.running for one in between]),
+        waiting=_level([one.waiting for one in between]),
+        kv_usage=_level([one.kv_usage for one in between]),
+        readings=len(between),
         busy_before=None if busy[0] is None else int(busy[0] + (busy[1] or 0)),
     )
 

@@ -117,9 +117,11 @@ def _as_warmup(tell: Tell | None) -> Tell | None:
 
 
 async def _look(scrape: _Scrape | None, every_s: float, seen: list[Gauges]) -> None:
+    wait_s = every_s / 4  # a short run is to be seen too
     while scrape is not None:
-        await asyncio.sleep(every_s)
+        await asyncio.sleep(wait_s)
         seen.append(gauges(await _scraped(scrape)))
+        wait_s = every_s
 
 
 async def _scraped(scrape: _Scrape | None) -> str | None:
