@@ -13,7 +13,7 @@ _DASHES = ("", "6 3", "2 3", "8 3 2 3", "12 3", "4 2", "1 3", "10 2 2 2")
 _WIDTH, _HEIGHT = 420, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 50, 14, 26, 40
 _SMALLEST = 1e-9
-_MOST_DOTS = 40
+_MOST_DOTS, _MOST_STEPS = 40, 200
 
 
 @dataclass(frozen=True)
@@ -151,9 +151,14 @@ def _text(across: float, down: float, text: str, anchor: str) -> str:
 
 
 def distribution(values: Sequence[float]) -> list[tuple[float, float]]:
-    """(value, share of all that are at most that), as steps for a line: what percentiles are read from."""
+    """(value, share of all that are at most that), as steps for a line: what percentiles are read from.
+
+    At most 200 steps: of more values every n-th is drawn, and the largest.
+    """
     rising = sorted(values)
-    steps = [(value, (number + 1) / len(rising)) for number, value in enumerate(rising)]
+    every = -(-len(rising) // _MOST_STEPS) or 1
+    places = sorted({*range(every - 1, len(rising), every), len(rising) - 1}) if rising else []
+    steps = [(rising[place], (place + 1) / len(rising)) for place in places]
     return (
         [point for before, after in pairwise([(rising[0], 0.0), *steps]) for point in (before, (after[0], before[1]))]
         + steps[-1:]

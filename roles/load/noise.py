@@ -10,7 +10,8 @@ from roles.load.result import LoadResult
 
 Floats = npt.NDArray[np.float64]
 
-_RESAMPLES = 1000
+_RESAMPLES, _FEWEST_RESAMPLES = 1000, 200
+_DRAWS = 1_000_000  # of prompts in all: thousands of them make bounds so narrow that fewer resamples tell them as well
 _SEED = 20260102
 _LEAST_PROMPTS = 8
 _CONFIDENCE = 95
@@ -69,7 +70,8 @@ def _bounds(metric: str, before: object, after: object) -> tuple[float, float] |
     shared = [prompt for prompt in old if prompt in new]
     if statistic is None or len(shared) < _LEAST_PROMPTS:
         return None
-    picks = np.random.default_rng(_SEED).integers(0, len(shared), (_RESAMPLES, len(shared)))
+    resamples = min(_RESAMPLES, max(_FEWEST_RESAMPLES, _DRAWS // len(shared)))
+    picks = np.random.default_rng(_SEED).integers(0, len(shared), (resamples, len(shared)))
     with np.errstate(divide="ignore", invalid="ignore"):
         was, now = (
             statistic(np.array([requests[prompt] for prompt in shared], dtype=float)[picks]) for requests in (old, new)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roles.load.by_prompt import by_prompt
-from roles.load.charts import Series, bar_chart, line_chart
+from roles.load.charts import Series, bar_chart, distribution, line_chart
 from roles.load.history import Run
 from roles.load.report import as_csv, report
 from tests.unit.load.test_compare import AFTER, BEFORE, with_conditions
@@ -111,6 +111,18 @@ def test_any_name_stays_text(title: str, release: str) -> None:
     """Whatever a release or a title is called, the page has the same elements."""
     page = report([replace(BEFORE, release=release)], title=title)
     assert _read(page).count == _read(report([BEFORE], title="t")).count
+
+
+@given(st.lists(st.floats(0, 1e6), max_size=900))
+def test_a_distribution_rises_from_nothing_to_all_in_few_steps(values: list[float]) -> None:
+    """For any values the line goes from (smallest, 0) to (largest, 1), never falls, and stays short."""
+    points = distribution(values)
+    assert len(points) <= 403
+    assert points == sorted(points)
+    if values:
+        assert (points[0], points[-1]) == ((min(values), 0.0), (max(values), 1.0))
+    if 0 < len(values) <= 200:
+        assert {share for _, share in points} == {place / len(values) for place in range(len(values) + 1)}
 
 
 @given(st.lists(st.tuples(st.floats(0, 1e9), st.floats(0, 1e9)), max_size=20))
