@@ -50,11 +50,12 @@ def report(runs: Sequence[Run], *, title: str) -> str:
 def as_csv(runs: Sequence[Run]) -> str:
     """One line a request, of all runs."""
     out = io.StringIO()
-    columns = ["release", "concurrency", "k", "prompt", "kind", "started_s", "ttft_s", "latency_s", "tokens"]
+    columns = ["release", "concurrency", "rate", "k", "prompt", "kind"]
+    columns += ["started_s", "late_s", "ttft_s", "latency_s", "tokens"]
     writer = csv.DictWriter(out, columns, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for run in runs:
-        shared = {"release": run.release, **{name: run.conditions.get(name) for name in ("concurrency", "k")}}
+        shared = {"release": run.release, **{name: run.conditions.get(name) for name in ("concurrency", "rate", "k")}}
         for request in row(run.summary, "requests"):
             if isinstance(request, dict):
                 writer.writerow({**shared, **request})

@@ -24,6 +24,7 @@ class Engine:
         self.answers: dict[str, Callable[[], str]] = {}
         """What is got at other paths; /metrics may be replaced."""
         self.tells_drafts = True
+        self.callers: dict[str, set[int]] = {"GET": set(), "POST": set()}
         self.abandoned = threading.Event()
         self.in_flight = 0
         self.most_in_flight = 0
@@ -44,6 +45,7 @@ class Engine:
         app = web.Application()
         app.router.add_post("/v1/{kind:completions|chat/completions}", self._complete)
         app.router.add_get("/metrics", self._metrics)
+        app.router.add_get("/health", self._health)
         app.router.add_get("/hang", self._hang)
         app.router.add_get("/echo-key", self._echo_key)
         app.router.add_get("/{path:.*}", self._other)
@@ -64,6 +66,14 @@ class Engine:
         answer = self.answers.get(request.path)
         return web.Response(status=404) if answer is None else web.Response(text=answer())
 
+    async def _health(self, request: web.Request) -> web.Response:
+        self._note_caller(request)
+        return web.Response()
+
+    def _note_caller(self, request: web.Request) -> None:
+        assert request.transport is not None
+        self.callers[request.method].add(request.transport.get_extra_info("peername")[1])
+
     async def _hang(self, _: web.Request) -> web.Response:
         await asyncio.Event().wait()
         raise AssertionError("an event that nobody sets")
@@ -76,6 +86,7 @@ class Engine:
         self.requests.append(body)
         self.headers.append(dict(request.headers))
         self.paths.append(request.path)
+        self._note_caller(request)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:

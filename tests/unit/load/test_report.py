@@ -101,9 +101,9 @@ def _request(prompt: str, latency_s: float) -> dict[str, object]:
 
 def test_the_csv_has_a_line_a_request() -> None:
     lines = as_csv(_runs()).splitlines()
-    assert lines[0] == "release,concurrency,k,prompt,kind,started_s,ttft_s,latency_s,tokens"
+    assert lines[0] == "release,concurrency,rate,k,prompt,kind,started_s,late_s,ttft_s,latency_s,tokens"
     assert len(lines) == 101
-    assert lines[1].startswith("r1,1,5,p0,")
+    assert lines[1].startswith("r1,1,,5,p0,")
 
 
 @given(st.text(), st.text())

@@ -45,6 +45,14 @@ def test_as_many_requests_as_asked_for_are_in_flight_and_never_more(
     assert not result.failed
 
 
+def test_connections_are_open_before_the_first_counted_request(engine: Engine, endpoint: Endpoint) -> None:
+    """Each request comes from a port that had asked for /health: none waits for a connection of its own."""
+    result = run_load(endpoint, prompts(8), max_tokens=5, concurrency=4, extra_body={"together": 4}, deadline_s=60)
+    assert len(engine.callers["POST"]) == 4
+    assert engine.callers["POST"] <= engine.callers["GET"]
+    assert not result.failed
+
+
 def test_warm_up_comes_first_is_not_counted_and_shares_no_prompt(engine: Engine, endpoint: Endpoint) -> None:
     seen: list[Progress] = []
     result = run_load(endpoint, prompts(2), max_tokens=5, warmup=3, on_progress=seen.append)
