@@ -104,6 +104,7 @@ def changes_table(comparison: Comparison) -> RenderableType:
         Text(f"against {before.release}, {before.kind} of {before.at:%Y-%m-%d %H:%M %Z}", style="bold")
     ]
     parts += [line(refusal, "not comparable", "red") for refusal in comparison.refusals]
+    parts += [line(care, "with care", "yellow") for care in comparison.cares]
     parts += [line(str(difference), "differs", "yellow") for difference in comparison.differences]
     table = columns("", "before", "now", "change")
     for row in comparison.rows:

@@ -163,3 +163,11 @@ def test_a_run_in_which_nothing_came_is_shown() -> None:
         "  tok/s  all streams  one stream  after the first token",
         "                   -           -                      -",
     ]
+
+
+def test_what_makes_a_comparison_doubtful_is_said_before_what_differs() -> None:
+    shown_lines = lines(changes_table(compare(with_conditions(BEFORE, gpu="H200"), AFTER)))
+    care, differs = (shown_lines.index(line) for line in shown_lines if "gpu: H200 -> A6000" in line)
+    assert shown_lines[care] == "  with care: other hardware: gpu: H200 -> A6000"
+    assert shown_lines[differs] == "  differs: gpu: H200 -> A6000"
+    assert care < differs
