@@ -21,7 +21,7 @@ class Answer:
              loses most
     plateau: the k that are in every one; where there is none, the best
     by_concurrency: rising; the curve and cost of the first stand for the answer
-    by_class: of prompts, at the first concurrency that has points of classes
+    by_class: of prompts, where requests came one at a time; loss_at_best is against the first concurrency's best
     """
 
     best: int
@@ -45,7 +45,7 @@ class Answer:
         }
         classes = {
             "by_class": {
-                name: {"best": found.best, "loss_at_best": round(found.loss(self.best), 4), **_prediction(found)}
+                name: {"best": found.best, "loss_at_best": round(found.loss(self.first.best), 4), **_prediction(found)}
                 for name, found in self.by_class.items()
             }
         }
@@ -79,7 +79,7 @@ def answer(points: Sequence[Point]) -> Answer:
         raise UsageError("the points of no concurrency are enough to tune from", why=left_out)
     best, plateau = _choose(found)
     by_class = _by_class([point for point in points if point.kind is not None])
-    said = [*contradictions(whole), *changing_optimum(found, best), *differing_classes(best, by_class)]
+    said = [*contradictions(whole), *changing_optimum(found, best), *differing_classes(found[0], by_class)]
     for prediction in found:
         several = f"{streams(prediction)}: " if len(found) > 1 else ""
         said += [f"{several}{note}" for note in notes(prediction)]

@@ -54,14 +54,15 @@ def changing_optimum(predictions: Sequence[Prediction], best: int) -> Iterator[s
         )
 
 
-def differing_classes(best: int, by_class: Mapping[str, Prediction]) -> Iterator[str]:
+def differing_classes(together: Prediction, by_class: Mapping[str, Prediction]) -> Iterator[str]:
     """Classes of prompts that want another k than the best for all, by more than chance and more than a trifle."""
-    away = {name: found for name, found in by_class.items() if found.differs(best)}
+    away = {name: found for name, found in by_class.items() if found.differs(together.best)}
     if away:
         wishes = ", ".join(
-            f"{name} {_k(found.best)} ({100 * found.loss(best):.0f} % faster there)" for name, found in away.items()
+            f"{name} {_k(found.best)} ({100 * found.loss(together.best):.0f} % faster there)"
+            for name, found in away.items()
         )
-        yield f"workload classes want different k: {wishes}; {_k(best)} is the best for all of them together"
+        yield f"workload classes want different k: {wishes}; {_k(together.best)} is the best for all of them together"
 
 
 def streams(prediction: Prediction) -> str:
