@@ -157,12 +157,12 @@ def test_every_number_of_tokens_is_predicted_from_the_first_and_compared_with_wh
     assert found["starts"] == 4  # one for each that did not serve, and one back
 
 
-def test_a_table_by_batch_size_is_found_proven_and_written(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The servers are real, their speeds are a made-up machine's: thirty-two streams are too much work for this one."""
+@pytest.fixture
+def made_up_speeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The servers are real, their speeds are a made-up machine's: as on an H200, what one stream does not mind, many do."""
     rng = np.random.default_rng(1)
 
     def measured(site: Site, load: Load, tokens: int | None, block: int | None) -> Iterator[Point]:
-        """As on an H200: what one stream does not mind, thirty-two do."""
         options = site.host.drafter.options if site.host.drafter else {}
         table, _ = read_table(options.get(KEY))
         for streams in load.concurrencies:
@@ -171,6 +171,10 @@ def test_a_table_by_batch_size_is_found_proven_and_written(bench: Bench, monkeyp
 
     monkeypatch.setattr("playbooks.tune.measure", measured)
     monkeypatch.setattr("playbooks.tune_by_batch.measure", measured)
+
+
+@pytest.mark.usefixtures("made_up_speeds")
+def test_a_table_by_batch_size_is_found_proven_and_written(bench: Bench) -> None:
     bench.lab.reset()
     _train(bench.lab, STRONG)
     bench.change("hosts.ct129.engine.source", "pr:32374")
@@ -219,6 +223,21 @@ def test_each_number_is_measured_at_every_concurrency_and_by_class_where_request
         parts = [point for point in classes if point["speculative_tokens"] == k]
         # Those of the request whose counts are the first reading, or come a moment late, may be missing.
         assert sum(point["rounds"] for point in parts) == pytest.approx(all_of_them["rounds"], rel=0.1)
+
+
+@pytest.mark.usefixtures("made_up_speeds")
+def test_a_best_that_does_not_pass_its_gate_is_not_kept(bench: Bench) -> None:
+    _train(bench.lab, FIELD)
+    before = bench.deployed(15)
+    bench.change("defaults.gate.min_acceptance_length", 9)
+    text = bench.inventory.read_text()
+    options = tune.Options(apply=True, concurrency="32")
+    code, answer = bench.run("tune", lambda site: tune.run(site, options))
+    (host,) = answer["hosts"]
+    assert code == host["exit_code"] == 3
+    assert "did not pass its gate; reverted to " + before in host["outcome"]
+    assert host["release"] == before
+    assert bench.inventory.read_text() == text
 
 
 def test_an_engine_without_tables_is_told_before_anything_is_started(bench: Bench) -> None:
