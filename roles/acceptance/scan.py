@@ -91,6 +91,7 @@ def _read(file: Readable, reader: LogReader, number: int, whole: int) -> int:
     """Read the first `whole` bytes. Search the rest, if searching those would have found what was read in them."""
     head = _first(file, whole)
     cut = head.rfind(b"\n") + 1 if len(head) == whole else len(head)
+    cut = cut or len(head)  # a line without an end
     had = reader.found
     number = _lines(head[:cut], reader, number)
     if len(head) < whole:

@@ -176,11 +176,18 @@ def test_the_last_lines_of_a_large_log_say_how_fast_it_is(tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("small_is_large")
-@pytest.mark.parametrize("content", [b"x" * 200_000, bytes(range(256)) * 800, b"\n" * 200_000])
-def test_a_large_file_that_is_no_log_says_so(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"x" * 200_000, "no line of an engine in it"),
+        (bytes(range(256)) * 800, "no line of an engine in it"),
+        (b"\n" * 200_000, "the log is empty"),
+    ],
+)
+def test_a_large_file_that_is_no_log_says_so(tmp_path: Path, content: bytes, why: str) -> None:
     path = tmp_path / "file"
     path.write_bytes(content)
-    assert scanned(path).why_nothing in {"no line of an engine in it: is this the engine's log?", "the log is empty"}
+    assert why in (scanned(path).why_nothing or "")
 
 
 def test_memory_does_not_grow_with_the_number_of_windows() -> None:
