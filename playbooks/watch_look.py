@@ -5,7 +5,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from inventory.errors import ConnectionLost, ExitCode, SpecrailError, UsageError
+from inventory.errors import ConnectionLost, ExitCode, ServerError, SpecrailError, UsageError
 from playbooks.reach import get_in
 from playbooks.site import Site
 from roles.acceptance import remote, watching
@@ -88,7 +88,9 @@ def _look(site: Site, state: State) -> Look:
         except ConnectionLost:  # an idle line that something between has forgotten: a new one tells what is so
             answer = _ask(site, question)
         part = remote.parse(answer, inode=state.inode, offset=state.offset)
-        why_not = _why_it_does_not_answer(site) if part.inode is not None else None
+        if part.inode is None:
+            raise ServerError(f"there is no log: {site.layout.log}", tries=[f"invoke status --host {site.name}"])
+        why_not = _why_it_does_not_answer(site)
     except SpecrailError as error:
         site.redactor.error(error.at(f"watch {site.name}"))
         state, events = watching.away(state, error, site.name)

@@ -108,6 +108,19 @@ def test_a_server_that_is_stopped_is_an_alarm_until_it_answers_again(lab: Lab, p
     )
 
 
+def test_a_log_that_is_gone_is_told_and_gone_on_with_when_it_is_back(engine_log: Path, watcher: Person) -> None:
+    write(engine_log, log(RIGHT_K15, windows=2))
+    assert watcher.types(f"watch --host {HOST} --once").code == 0
+    aside = engine_log.with_suffix(".aside")
+    engine_log.rename(aside)
+    said = watcher.types(f"watch --host {HOST} --once")
+    aside.rename(engine_log)
+    assert said.code == 1
+    assert f"cannot be read: there is no log: {engine_log}" in said.out
+    back = watcher.types(f"watch --host {HOST} --once")
+    assert (back.code, back.out) == (0, f"recovered · {HOST} · unreachable: its log can be read again\n")
+
+
 def test_a_watch_that_begins_says_what_goes_on(engine_log: Path, watcher: Person) -> None:
     write(engine_log, log(ALL_WRONG_C1, windows=2))
     assert watcher.types(f"watch --host {HOST} --once").code == 1
