@@ -145,7 +145,8 @@ def run_gate(
     notes = list(_remarks(session.answers))
     again = None
     if verdict.outcome == "pass" and not late:
-        again = _again(session, prompts, windows, policy, on_progress)
+        until_s = started_s + policy.timeout_s
+        again = _again(session, prompts, windows, policy, on_progress, until_s=until_s, clock=clock)
     if again is not None:
         notes += _said_of(again, len(windows), policy, known=verdict.noise_floor is not None)
     if late:
@@ -177,13 +178,18 @@ def _again(
     windows: Sequence[PromptWindow],
     policy: Gate,
     on_progress: Callable[[Progress], None],
+    *,
+    until_s: float,
+    clock: Callable[[], float],
 ) -> Comparison | None:
-    """Prompts from all over the set once more, against their first time; None where the set is too small."""
+    """Prompts from all over the set once more, against their first time; None where set or time are too small."""
     count = min(_MOST_REPEATED, len(windows) // _REPEATED)
     if count < ENOUGH_PROMPTS:
         return None
     repeated: list[PromptWindow] = []
     for i in range(count):
+        if clock() > until_s:
+            return None
         repeated.append(session.measure(prompts[i * len(windows) // count], policy.max_tokens))
         window = pool(prompt.window for prompt in repeated)
         on_progress(Progress("again", i + 1, count, window.rounds, window.acceptance_length))

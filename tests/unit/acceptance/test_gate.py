@@ -116,6 +116,14 @@ def test_what_passes_runs_a_sixth_of_its_prompts_once_more() -> None:
     assert "two runs of all 50 may differ by 0.0 %" in result.verdict.notes[-1]
 
 
+def test_no_time_is_taken_beyond_the_gates_own_for_measuring_once_more() -> None:
+    whole = gate(Engine(RIGHT_K15), clock=Clock(step_s=1))
+    almost = Gate(timeout_s=whole.elapsed_s - 5)
+    result = gate(Engine(RIGHT_K15), policy=almost, clock=Clock(step_s=1))
+    assert whole.again is not None
+    assert (len(result.windows), result.again, result.verdict.outcome) == (50, None, "pass")
+
+
 def test_what_fails_is_not_measured_once_more() -> None:
     engine = Engine([0.62, 0.148, 0.032, 0.003, *[0.0] * 11])
     assert gate(engine, BASELINE).again is None
