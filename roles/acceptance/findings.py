@@ -7,7 +7,7 @@ from roles.acceptance.envelope import Line
 from roles.acceptance.fragment import Fragment
 from roles.acceptance.reading import ThrownOut
 from roles.acceptance.series import Seen, Series
-from roles.acceptance.window import Window
+from roles.acceptance.window import Window, faults
 
 _MOST = 1000  # lines and reasons that are kept
 _MOST_FRAGMENTS = 10_000
@@ -30,13 +30,14 @@ class Findings:
         return self.series.kept + len(self.fragments)
 
     def keep(self, number: int, found: Window | Fragment | str, line: Line | None = None) -> None:
-        """Keep a window or a fragment; a text is the reason for throwing the line out."""
-        if isinstance(found, str):
-            self.throw(number, line.text if line else "", found)
+        """Keep a window that does not contradict itself, or a fragment; a text is why the line is thrown out."""
+        broken = (found,) if isinstance(found, str) else faults(found) if isinstance(found, Window) else ()
+        if broken:
+            self.throw(number, line.text if line else "", broken[0])
         elif isinstance(found, Fragment):
             if len(self.fragments) < _MOST_FRAGMENTS:
                 self.fragments.append(found)
-        else:
+        elif isinstance(found, Window):
             self.series.add(Seen(found, number, line.at if line else None))
 
     def throw(self, number: int, text: str, reason: str) -> None:

@@ -14,7 +14,7 @@ from roles.acceptance.loglines import LogReader
 
 _SMALL = 8 << 20
 """A file up to here, and any stream up to here, is read with every line looked at."""
-_HEAD = 256 << 10
+_HEAD = 128 << 10
 """Of a larger file this much: it says whose log it is and how its server was started."""
 _TAIL = 64 << 10
 _PIECE = 128 << 10

@@ -45,7 +45,7 @@ def window_between(before: Totals | None, after: Totals) -> Window | str:
     V0 drafts k tokens in every round. It counts a token as accepted also behind the first refused one, so its accepted
     tokens do not give a length; what was emitted does.
     """
-    if before is not None and (before.k != after.k or before.drafted > after.drafted or before.emitted > after.emitted):
+    if before is not None and (before.k != after.k or _went_back(before, after)):
         before = None  # another engine, or the same one started again
     accepted, drafted, emitted = after.accepted, after.drafted, after.emitted
     if before is not None:
@@ -61,3 +61,7 @@ def window_between(before: Totals | None, after: Totals) -> Window | str:
     if emitted != accepted + rounds:
         doubts.append("V0 counts accepted tokens behind a refused one too: the length comes from what was emitted")
     return Window(rounds, accepted, drafted, k=after.k, emitted=emitted, source="log", doubts=tuple(doubts))
+
+
+def _went_back(before: Totals, after: Totals) -> bool:
+    return before.drafted > after.drafted or before.emitted > after.emitted or before.accepted > after.accepted
