@@ -189,7 +189,7 @@ class Bench(Model):
     concurrency: PositiveInt = 1
     """Requests in flight at once."""
     warmup: Annotated[int, Field(ge=0)] = 2
-    """Requests before the measurement that do not count."""
+    """Requests before the measurement that do not count: so many, and as many as run at once; 0 is none."""
     timeout_s: PositiveFloat = 1800
     """Seconds for the whole run."""
     slo: Slo | None = None

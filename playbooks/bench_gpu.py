@@ -1,24 +1,31 @@
 """Looks at the host's GPUs before and while load is made."""
 
+import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from inventory.errors import SpecrailError
 from inventory.shell import Shell
 from playbooks.meanwhile import again_and_again
 from roles.gpu.activity import QUESTION, Activities, Activity, parse, together
+from roles.load.circumstances import IDLE_UTILIZATION
 
 _FIRST_S = 0.5  # into the run, so that a short one has a reading too
 _EVERY_S = 3.0
 _ASK_S = 60
+_SETTLE_S = (0.5, 1.0, 2.0)  # the driver's figure is a mean over the last second: what just ended is still in it
 
 
 class GpuWatch:
-    """Readings of the first `used` GPUs of a host: one before, then one every few seconds."""
+    """Readings of the first `used` GPUs of a host: one before, then one every few seconds.
 
-    def __init__(self, shell: Shell, used: int) -> None:
+    wait: as time.sleep; the one before is taken again until the GPUs have forgotten our own gate or warm-up
+    """
+
+    def __init__(self, shell: Shell, used: int, wait: Callable[[float], None] = time.sleep) -> None:
         self._shell = shell
         self._used = used
-        self._before = together([self._look()], used)
+        self._before = self._settled(wait)
         self._during: list[tuple[Activity, ...]] = []
 
     @property
@@ -34,6 +41,15 @@ class GpuWatch:
     def watching(self) -> AbstractContextManager[None]:
         """Look every few seconds as long as the context lasts."""
         return again_and_again(lambda: self._during.append(self._look()), first_s=_FIRST_S, every_s=_EVERY_S)
+
+    def _settled(self, wait: Callable[[float], None]) -> Activities:
+        seen = together([self._look()], self._used)
+        for pause_s in _SETTLE_S:
+            if seen.utilization is None or seen.utilization <= IDLE_UTILIZATION:
+                break
+            wait(pause_s)
+            seen = together([self._look()], self._used)
+        return seen
 
     def _look(self) -> tuple[Activity, ...]:
         try:

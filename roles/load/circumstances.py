@@ -14,7 +14,8 @@ _OTHER_TRAFFIC_TOKENS = 32
 _PREFIX_HIT_SHARE = 0.2
 _LATE_S = 0.01  # at the 99th percentile
 _LATE_SHARE = 0.25  # of the median wait for the first token
-_IDLE_UTILIZATION = 0.1  # a GPU on which nothing runs says 0, a desktop a few percent
+IDLE_UTILIZATION = 0.1
+"""A GPU is idle up to here (0-1): one on which nothing runs says 0, a desktop a few percent."""
 _HEAT_SHARE = 0.05  # of the readings
 _LEAST_ARRIVALS = 20
 _LEAST_PILE = 8
@@ -43,7 +44,7 @@ def gpu_doubts(idle_utilization: float | None, heat: float | None, state: Engine
     heat:             share of readings during the run in which heat or hardware held the clocks down
     """
     found = []
-    if idle_utilization is not None and idle_utilization > _IDLE_UTILIZATION and not state.busy_before:
+    if idle_utilization is not None and idle_utilization > IDLE_UTILIZATION and not state.busy_before:
         message = (
             f"the GPUs were {100 * idle_utilization:.0f} % busy before the first request: something else uses them"
         )

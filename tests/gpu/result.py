@@ -57,7 +57,8 @@ class Result:
 
     def page(self) -> str:
         """One HTML file: the report of the runs, with this machine and the predictions on top."""
-        runs: list[Run] = [one.run for one in self.measured]
+        by_load = sorted(self.measured, key=lambda one: (one.concurrency, one.k))  # neighbours are compared
+        runs: list[Run] = [one.run for one in by_load]
         text = report(runs, title="specrail on this machine") if runs else _EMPTY
         said = "\n".join(html.escape(line) for line in (*self.doctor.lines(), "", *self.lines()))
         return text.replace("</h1>", f"</h1>\n<pre>{said}</pre>", 1)

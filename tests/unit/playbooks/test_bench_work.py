@@ -41,6 +41,19 @@ def test_a_rate_is_an_open_loop(options: Options, arrivals: Arrivals) -> None:
     assert work_of(options, Bench()).arrivals == arrivals
 
 
+@pytest.mark.parametrize(
+    ("options", "wanted", "warmup"),
+    [
+        (Options(concurrency="8"), 2, 8),  # so that batches of eight are compiled before they are timed
+        (Options(concurrency="1"), 2, 2),
+        (Options(concurrency="8"), 0, 0),
+        (Options(rate="4"), 2, 2),
+    ],
+)
+def test_as_many_warm_up_as_will_run_at_once(options: Options, wanted: int, warmup: int) -> None:
+    assert work_of(options, Bench(warmup=wanted)).warmup == warmup
+
+
 def test_thinking_joins_what_the_template_is_given_anyway() -> None:
     body = '{"ignore_eos": true, "chat_template_kwargs": {"tools": 1}}'
     assert work_of(Options(extra_body=body, thinking="off"), Bench()).extra_body == {
