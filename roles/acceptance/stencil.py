@@ -28,12 +28,10 @@ class Stencil:
     """What all lines of a shape share.
 
     size:    bytes of the line and what follows it, in whole words
-    k:       speculative tokens
     length:  whether it prints a mean acceptance length
     """
 
     size: int
-    k: int
     length: bool
     fixed: "Rows"
     open: "Rows"
@@ -60,6 +58,8 @@ class Stencil:
         if places is None or line[begin : last + shift].decode() != text[begin - shift : last]:
             return None
         spans = [places.accepted, places.drafted, (0, 0), places.length or (0, 0), places.rate, *places.rates]
+        if any(start < begin - shift for start, end in spans if end):
+            return None  # what is before the message may have lost colours: its places are others in the line
         figures = [(start + shift, end + shift) for start, end in spans]
         origin = _ORIGIN.search(line, 0, begin)
         figures[ORIGIN] = origin.span(1) if origin else (0, 0)
@@ -68,7 +68,6 @@ class Stencil:
         digits = (chars >= 48) & (chars <= 57)
         return Stencil(
             size=len(chars),
-            k=len(places.rates),
             length=places.length is not None,
             fixed=np.where(digits, 48, chars).astype(np.uint8),
             open=np.where(digits, 9, np.where(chars == 0, 255, 0)).astype(np.uint8),

@@ -119,6 +119,12 @@ def test_many_lines_of_many_shapes_give_exact_sums() -> None:
     assert (window.rounds, window.accepted) == (sum(r for r, _ in rounds), sum(sum(c) for _, c in rounds))
 
 
+def test_figures_before_the_message_are_not_taken_for_its_own() -> None:
+    front = "\x1b[36mMean acceptance length: 9.99, " + printed(30, [20, 5]).split("metrics: ")[1].split(", Avg")[0]
+    lines = [f"{front} {printed(rounds, [10, 5])}\n" for rounds in (20, 21, 22)]
+    assert same("".join(lines).encode())
+
+
 def test_lines_that_are_longer_than_a_row_are_read_alone() -> None:
     lines = [f"{'x' * width} {printed(20, [10, 5])}{tail}" for width in (0, 900) for tail in ("", ", more" * 300)]
     reading = searched("".join(line + "\n" for line in lines).encode())
