@@ -126,7 +126,11 @@ def judge(reading: Reading, *, label: str, policy: Gate | None = None, host: str
     outcome, reasons = verdict.outcome, verdict.reasons
     if not windows:
         reasons = (f"no data: {reading.why_nothing}",)
-    recent, since = lately(summary.seen, found, lambda seen: decide(policy, _samples(seen), None, conditions), verdict)
+    recent, since = verdict, None
+    if mixture is None:  # else the end is as good or dead as the last request happens to be
+        recent, since = lately(
+            summary.seen, found, lambda seen: decide(policy, _samples(seen), None, conditions), verdict
+        )
     if since and recent.outcome not in {outcome, "inconclusive"}:
         outcome, reasons = recent.outcome, (f"since {since}: {recent.reasons[0]}", f"all together: {reasons[0]}")
     elif (step := last_step(found)) and outcome == "pass" and step.relative < -policy.max_drop and _upgraded(step):
