@@ -68,7 +68,8 @@ def run(site: Site, options: Options) -> TuneOutcome:
             trials.leave()
             raise
         except SpecrailError as error:
-            error.why = (*error.why, _in_service_after(trials))
+            if trials.on_trial or not trials.starts:  # else the error says already what became of it
+                error.why = (*error.why, _in_service_after(trials))
             raise
         trials.tidy()
     return ended

@@ -25,6 +25,7 @@ class Trials:
     tokens:  its k; None where it depends on the batch size
     serving: k in service now, as `tokens`
     starts:  of servers, so far
+    on_trial: whether a release is in service from which the host still has to go back, unless it is kept
     load_s:  how long a trial may be measured
     """
 
@@ -33,6 +34,7 @@ class Trials:
         self.before = before
         self.tokens = self.serving = tokens
         self.starts = 0
+        self.on_trial = False
         self._seen: Survey = survey(site)
         self._within_s = confirm_within_s(site.host) + load_s
         self._manifest: Manifest | None = None
@@ -71,32 +73,27 @@ class Trials:
                 trial=self._trial,
             )
         except SpecrailError:
-            self._over()
+            self.on_trial = False  # whatever went wrong, it says what became of the host
             raise
-        self._over()
+        self.on_trial = False
         return DeployOutcome(site.name, site.operation, (), manifest.id, arrival)
 
     def go_back(self, why: str) -> str:
         """Back to the release before, where it is not there. Returns the sentence that says what is in service then."""
-        if not self._nonce:
+        if not self.on_trial:
             return f"{self.before}, as before"
         self.site.change_back()
-        nonce = self._nonce
-        self._over()
+        self.on_trial = False
         self.starts += 1
         self.serving = self.tokens
-        return go_back(self.site, nonce, self.before, self._seen.release, why)
+        return go_back(self.site, self._nonce, self.before, self._seen.release, why)
 
     def leave(self) -> None:
         """After a Ctrl-C: send the host back at once, not only at its deadline. It is not waited for."""
-        if self._nonce:
+        if self.on_trial:
             with contextlib.suppress(SpecrailError):
                 self.site.control.revert(self._nonce, "tune: interrupted")
                 self.site.if_interrupted = f"{self.before} starts again, which was not waited for"
-
-    def _over(self) -> None:
-        """Nothing is on trial any more."""
-        self._nonce, self._manifest, self._trial = "", None, None
 
     def tidy(self) -> None:
         """Take away the releases that were only tried."""
@@ -109,9 +106,10 @@ class Trials:
         site.if_interrupted = (
             f"{label} are on trial: the host goes back to {self.before} by itself within {self._within_s:.0f} s"
         )
+        # From here on: a line that breaks while the host is told to switch does not say whether it did.
+        self._nonce, self.on_trial, self.starts, self.serving = nonce, True, self.starts + 1, tokens
         with site.talk.work("release", f"switch to {manifest.id}") as work:
             offset = site.control.activate(manifest.id, nonce, confirm_within_s=self._within_s, previous=self.before)
-            self._nonce, self.starts, self.serving = nonce, self.starts + 1, tokens
             work.done(f"trial {self.starts}, {label}: {manifest.id}")
         started = start(site, offset)
         warn_of_foreign_graphs(site, manifest, started)

@@ -29,7 +29,7 @@ FIELD = {
 STRONG = {15: (0.904, 0.8, 0.729, 0.639, 0.539, 0.475, 0.4, 0.361, 0.336, 0.304, 0.282, 0.275, 0.246, 0.211, 0.171)}
 MEDIUM = {15: (0.8, 0.62, 0.48, 0.37, 0.28, 0.21, 0.16, 0.12, 0.09, 0.07, 0.05, 0.04, 0.03, 0.02, 0.015)}
 STEEP = {15: (0.75, 0.28, 0.05, 0.01, *[0.0] * 11)}
-HOPELESS = {15: (0.05, 0.02, 0.01, *[0.0] * 12)}
+HOPELESS = {15: (0.02, 0.005, 0.001, *[0.0] * 12)}
 
 NEARLY = 0.97
 """Of the optimum's speed: the plateau's smallest number is taken, and a busy machine measures unevenly."""
@@ -95,6 +95,22 @@ def bench(ground: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     return Bench(ground, path, capsys)
 
 
+@pytest.fixture
+def made_up_speeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The servers are real, their speeds are a made-up machine's: as on an H200, what one stream does not mind, many do."""
+    rng = np.random.default_rng(1)
+
+    def measured(site: Site, load: Load, tokens: int | None, block: int | None) -> Iterator[Point]:
+        options = site.host.drafter.options if site.host.drafter else {}
+        table, _ = read_table(options.get(KEY))
+        for streams in load.concurrencies:
+            k = tokens_at(table, streams) if tokens is None else tokens
+            yield H200_LIKE.measure(k, rng, streams=streams, rounds=20_000, noise=0.002)
+
+    monkeypatch.setattr("playbooks.tune.measure", measured)
+    monkeypatch.setattr("playbooks.tune_by_batch.measure", measured)
+
+
 @pytest.mark.parametrize(
     ("curves", "first"),
     [
@@ -125,14 +141,15 @@ def test_it_ends_on_the_optimum_in_at_most_three_starts(
         assert confirmed["measured"] > 0
 
 
+@pytest.mark.usefixtures("made_up_speeds")
 def test_without_apply_the_release_that_was_there_serves_again(bench: Bench) -> None:
     _train(bench.lab, FIELD)
     before = bench.deployed(15)
     text = bench.inventory.read_text()
-    found = bench.tuned()
+    found = bench.tuned(concurrency="32")
     assert found["release"] == before
-    assert found["best"] in {4, 5}
-    assert "to keep the best: invoke deploy --host ct129 --tokens" in found["outcome"]
+    assert 0 < found["best"] < 15
+    assert f"to keep the best: invoke deploy --host ct129 --tokens {found['best']}" in found["outcome"]
     assert bench.inventory.read_text() == text
     assert found["starts"] <= 3
 
@@ -155,22 +172,6 @@ def test_every_number_of_tokens_is_predicted_from_the_first_and_compared_with_wh
     assert found["best"] == 3
     assert found["release"] == before
     assert found["starts"] == 4  # one for each that did not serve, and one back
-
-
-@pytest.fixture
-def made_up_speeds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The servers are real, their speeds are a made-up machine's: as on an H200, what one stream does not mind, many do."""
-    rng = np.random.default_rng(1)
-
-    def measured(site: Site, load: Load, tokens: int | None, block: int | None) -> Iterator[Point]:
-        options = site.host.drafter.options if site.host.drafter else {}
-        table, _ = read_table(options.get(KEY))
-        for streams in load.concurrencies:
-            k = tokens_at(table, streams) if tokens is None else tokens
-            yield H200_LIKE.measure(k, rng, streams=streams, rounds=20_000, noise=0.002)
-
-    monkeypatch.setattr("playbooks.tune.measure", measured)
-    monkeypatch.setattr("playbooks.tune_by_batch.measure", measured)
 
 
 @pytest.mark.usefixtures("made_up_speeds")
