@@ -64,18 +64,16 @@ def test_a_drafter_without_a_config_is_refused(serving: EngineHost, few: str) ->
 
 def test_a_mask_token_that_the_target_uses_is_seen_by_the_gate(serving: EngineHost, few: str) -> None:
     """The check warns only: it cannot know. The server runs, answers well, and accepts next to nothing."""
-    config = serving.drafter_config("used-mask", {"dflash_config": {"mask_token_id": 1}})
-    said = serving.types(f"deploy --drafter-config {config}")
+    said = serving.types(f"deploy --drafter-config {tiny.USED_MASK}")
     assert said.code == ExitCode.GATE_FAILED, said.all
-    assert "<|im_start|>, a token that the target uses" in said.all
+    assert "<|im_end|>, a token that the target uses" in said.all
     assert f"reverted to {few}, which answers" in said.all
     assert serving.current == few
 
 
 def test_layers_that_the_target_lacks_are_seen_by_the_first_completion(serving: EngineHost, few: str) -> None:
     """/health is 200 until then."""
-    config = serving.drafter_config("layers", {"dflash_config": {"target_layer_ids": [1, 3, 9]}})
-    said = serving.types(f"deploy --drafter-config {config} --allow-drafter-errors")
+    said = serving.types(f"deploy --drafter-config {tiny.NO_SUCH_LAYER} --allow-drafter-errors")
     assert said.code == ExitCode.FAILED, said.all
     assert "first completion failed" in said.error
     assert "drafter and target do not fit each other" in said.error

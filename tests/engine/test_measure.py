@@ -9,6 +9,7 @@ import pytest
 
 from inventory.errors import ExitCode
 from roles.acceptance.counters import delta
+from roles.load.prompts import load_prompts
 from tests.engine.host import EngineHost
 from tests.lab import tiny
 
@@ -84,13 +85,14 @@ def test_counters_are_what_vllm_bench_serve_prints_for_the_same_run(serving: Eng
 
 def test_a_collapse_while_it_serves_is_seen(serving: EngineHost) -> None:
     """Sampling at temperature 1 takes nearly all drafts away on this engine, while the server goes on answering well."""
-    for text in pieces(6):
+    asked = [prompt.messages[-1].content for prompt in load_prompts(limit=12)]
+    for text in asked:
         serving.ask(text, temperature=0, tokens=64)
     well = serving.types("acceptance --seconds 1 --json")  # nobody asks meanwhile
     assert well.code == ExitCode.INCONCLUSIVE, well.all
     serving.types("watch --once")  # it has seen what came before
     offset = serving.log.stat().st_size
-    for text in pieces(24):
+    for text in (*asked, *asked):
         assert serving.ask(text, temperature=1, tokens=64) == 64
     assert serving.logged_since(offset, "SpecDecoding metrics")
     alarm = serving.types("watch --once --json")

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from tests.lab import tiny
 
 WRONG = "tests/lab/drafters/wrong-qwen3.6-27b.json"
-NO_SUCH_LAYER, USED_MASK = "tests/lab/tiny/no-such-layer.json", "tests/lab/tiny/used-mask.json"
 FEW = 3
 
 
@@ -81,19 +80,19 @@ REAL = (
     Scene(
         "A drafter config that names a layer which the target lacks is refused",
         "The static check sees it before anything is started (exit 1).",
-        ("invoke", "deploy", "--host", "ct129", "--drafter-config", NO_SUCH_LAYER),
+        ("invoke", "deploy", "--host", "ct129", "--drafter-config", tiny.NO_SUCH_LAYER),
         1,
     ),
     Scene(
         "Forced past the check, vLLM starts and /health is 200",
         "... until the first request, which kills the engine. specrail sends one, and goes back (exit 1).",
-        ("invoke", "deploy", "--host", "ct129", "--drafter-config", NO_SUCH_LAYER, "--allow-drafter-errors"),
+        ("invoke", "deploy", "--host", "ct129", "--drafter-config", tiny.NO_SUCH_LAYER, "--allow-drafter-errors"),
         1,
     ),
     Scene(
         "A mask token that the target uses itself",
         "The check can only warn. It runs and answers well; the gate sees that nothing is accepted and goes back (exit 3).",
-        ("invoke", "deploy", "--host", "ct129", "--drafter-config", USED_MASK),
+        ("invoke", "deploy", "--host", "ct129", "--drafter-config", tiny.USED_MASK),
         3,
     ),
     *_LAST,

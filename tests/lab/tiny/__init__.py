@@ -9,6 +9,9 @@ MASK = 3
 TOKENS = 7
 """The most that the drafter was trained to draft (block_size - 1)."""
 
+NO_SUCH_LAYER, USED_MASK = "tests/lab/tiny/no-such-layer.json", "tests/lab/tiny/used-mask.json"
+"""Laid over the drafter's config, in the checkout: a layer that the target lacks; a mask token that it uses itself."""
+
 _HERE = Path(__file__).parent
 
 
