@@ -19,7 +19,7 @@ _PHASES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("drafter", r"Loading drafter model"),
         ("weights loaded", r"Loading weights took|Model loading took"),
         ("compile", _COMPILING),
-        ("memory", r"Available KV cache memory|KV cache size"),
+        ("memory", r"Available KV cache memory|KV cache size|# \w+ blocks: \d+, # CPU blocks: "),
         ("graphs", r"Capturing CUDA graph|Graph capturing|Capturing model for"),
         ("warm-up", r"init engine \(profile"),
         ("listen", r"Starting vLLM (?:API )?server"),
