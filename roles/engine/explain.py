@@ -114,6 +114,15 @@ _CAUSES = (
         ("container.template: a newer Debian or Ubuntu",),
     ),
     _Cause(
+        r"(?P<detail>lib(?!cu|nv|nccl)[\w+.-]+\.so[\w.]*): cannot open shared object file",
+        "the host lacks a library of its distribution ({detail})",
+        (),
+        (
+            "on the host: apt-get install -y libnuma1   (has libnuma.so.1, which builds for CPUs need)",
+            "on the host: apt-get install -y libgl1 libglib2.0-0   (have libGL.so.1 and libgthread-2.0.so.0)",
+        ),
+    ),
+    _Cause(
         r"ninja'? '--version'|CMake Error|CMAKE_MAKE_PROGRAM|Could NOT find (CUDA|Ninja)|CUDA_HOME",
         "compiling could not start: CMake does not find its tools",
         (

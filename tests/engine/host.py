@@ -132,7 +132,7 @@ class EngineHost:
             "OPENAI_API_KEY": self.key,
         }
         program = self.venv / "bin" / words[0]
-        with LEDGER.part(" ".join(words[:3])):
+        with LEDGER.part(" ".join(words[:2])):
             return subprocess.run(
                 [os.fspath(program), *words[1:]],
                 env=environment,

@@ -18,6 +18,7 @@ CACHE = Path("/var/cache/specrail-lab")
 _PACKAGES = (
     *("systemd-sysv", "dbus", "libpam-systemd", "openssh-server", "iproute2", "procps", "ca-certificates"),
     *("python3", "git"),
+    "libnuma1",  # what a real engine for CPUs is linked against
 )
 _NOT_INSTALLED = ("/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/info/*")
 _MASKED = (
