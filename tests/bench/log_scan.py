@@ -25,7 +25,7 @@ _CHECKOUT = Path(__file__).parents[2]
 _READ = """
 import json, resource, sys, time
 from pathlib import Path
-import numpy
+import roles.acceptance.search
 from roles.acceptance.judgement import judge
 from roles.acceptance.loglines import LogReader
 from roles.acceptance.scan import read_file
