@@ -99,4 +99,4 @@ def test_a_collapse_while_it_serves_is_seen(serving: EngineHost) -> None:
     assert alarm.code == ExitCode.FAILED, alarm.all
     assert [event["kind"] for event in alarm.answer["events"]] == ["alarm"], alarm.all
     now = serving.types("acceptance --since 1m --json")
-    assert now.answer["outcome"] == "fail", now.all
+    assert now.answer["verdict"] == "fail", now.all
