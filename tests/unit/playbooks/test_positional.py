@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-import tasks
+from playbooks.verbs import drafter
 
 SWITCHES = {"--json", "-j", "--sarif", "-s"}
 
@@ -31,4 +31,4 @@ SWITCHES = {"--json", "-j", "--sarif", "-s"}
 )
 def test_word_that_is_no_flags_value_is_the_path(line: str, there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["invoke", *shlex.split(line)])
-    assert tasks._has_path("drafter", "drafter.check", switches=SWITCHES) is there
+    assert drafter._has_path("drafter", "drafter.check", switches=SWITCHES) is there

@@ -7,7 +7,7 @@ import pytest
 from invoke import Collection
 from invoke.parser import Parser
 
-import tasks
+from playbooks.verbs import bench
 
 
 @pytest.mark.parametrize(
@@ -26,5 +26,5 @@ def test_every_word_is_a_run(
 ) -> None:
     words = shlex.split(line)
     monkeypatch.setattr(sys, "argv", ["invoke", *words])
-    (found,) = Parser(Collection("bench", tasks.bench_compare).to_contexts()).parse_argv([words[0][6:], *words[1:]])
+    (found,) = Parser(Collection("bench", bench.bench_compare).to_contexts()).parse_argv([words[0][6:], *words[1:]])
     assert (found.as_kwargs["runs"], found.as_kwargs["html"]) == (runs, html)
