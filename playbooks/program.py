@@ -29,11 +29,14 @@ class VerbProgram(Program):
     def _words(self, error: ParseError) -> str:
         said = str(error)
         met = re.search(r"No idea what '(.*)' is", said)
+        typed = {verb: alias for alias, verb in self.parser.contexts.aliases.items()}  # bench.run is typed as bench
         verb = getattr(error.context, "name", None)
+        verb = typed.get(verb, verb)
         lines = [f"{verb}: {said}" if verb else said]
         if met:
             word = met[1]
-            known = list(error.context.flags) if word.startswith("-") and error.context else list(self.parser.contexts)
+            verbs = [*self.parser.contexts, *typed.values()]
+            known = list(error.context.flags) if word.startswith("-") and error.context else verbs
             lines[0] = f"{f'{verb}: ' if verb else ''}there is no {'flag' if word.startswith('-') else 'verb'} {word}"
             if near := difflib.get_close_matches(word, known, 3):
                 lines.append(f"  Try:  {'   '.join(near)}")
