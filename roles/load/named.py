@@ -36,14 +36,16 @@ def named(word: str, history: History, host: str | None = None) -> tuple[Run, ..
 
 
 def keep(runs: tuple[Run, ...], history: History) -> tuple[tuple[Run, ...], int]:
-    """Put runs of files into the history; those that are there already are not put in again.
+    """Put runs of files into the history; those that are there already, measured or imported, are not put in again.
 
     Gives them as the history has them, and how many are new. One that could not be kept comes back as it was.
     """
-    there = {_source(run): run for run in history.list(limit=_MOST) if _source(run) is not None}
+    known = history.list(limit=_MOST)
+    there = {_source(run): run for run in known if _source(run) is not None}
+    measured = {_measurement(run): run for run in known}
     kept, new = [], 0
     for run in runs:
-        before = run if run.id is not None else there.get(_source(run))
+        before = run if run.id is not None else there.get(_source(run)) or measured.get(_measurement(run))
         kept.append(before or history.add(run) or run)
         new += before is None
     return tuple(kept), new
@@ -60,8 +62,9 @@ def _latest(back: int, history: History, host: str | None) -> Run:
     found = history.list(host, "bench", limit=back + 1)
     if len(found) <= back:
         count = f"only {len(found)} in the history" if found else "none in the history"
+        more = ["invoke history --all"] if found else []
         raise UsageError(
-            f"last{f'-{back}' if back else ''}: no such bench, {count}", tries=["invoke bench --host NAME"]
+            f"last{f'-{back}' if back else ''}: no such bench, {count}", tries=[*more, "invoke bench --host NAME"]
         )
     return found[0]
 
@@ -105,3 +108,10 @@ def _source(run: Run) -> tuple[object, ...] | None:
     if digest is None:
         return None
     return digest, whole(run.summary, "source", "place"), run.host, json.dumps(dict(run.conditions), sort_keys=True)
+
+
+def _measurement(run: Run) -> tuple[object, ...]:
+    """What tells whether two are one measurement: a saved file's time is in whole seconds, its numbers are exact."""
+    numbers = [(run.summary or {}).get(name) for name in ("total_tok_s", "ttft_s")]
+    told = json.dumps([dict(run.conditions), numbers], sort_keys=True, default=str)
+    return run.kind, run.host, run.release, int(run.at.timestamp()), told

@@ -150,10 +150,11 @@ def _doubts(found: SideBySide) -> Iterator[RenderableType]:
 
 def imported_table(runs: Sequence[Run], new: int) -> RenderableType:
     """What a file held, as the history has it."""
-    table = columns("run", "tool", "c", "all tok/s", "TTFT p50 ms", "length")
+    table = columns("run", "host", "tool", "c", "all tok/s", "TTFT p50 ms", "length")
     for run in runs:
         table.add_row(
             "-" if run.id is None else f"{run.id}",
+            run.host,
             str(run.conditions.get("tool") or "-"),
             str(run.conditions.get("concurrency") or "-"),
             figures(number(run.summary, "total_tok_s")),
@@ -161,5 +162,9 @@ def imported_table(runs: Sequence[Run], new: int) -> RenderableType:
             figures(acceptance_length(run)),
         )
     known = len(runs) - new
-    head = f"{new} new in the history" + (f", {known} were there already" if known else "")
+    head = f"{new} new in the history"
+    if known:
+        head += f", {known} {'was' if known == 1 else 'were'} there already"
+    if not new:
+        head += f": {', '.join(f'run {run.id} of {run.host}' for run in runs)}"
     return Group(Text(head, style="bold"), indented(table))

@@ -26,6 +26,8 @@ def test_what_was_measured_has_a_number_and_can_be_compared(person: Person, prom
     kept, read = next(line.split()[-2:] for line in same.splitlines() if line.startswith("  acceptance length"))
     assert kept == read != "-"
 
+    known = person.types(f"bench.import {saved} --host elsewhere")
+    assert known.out.startswith(f"0 new in the history, 1 was there already: run {one} of {HOST}\n"), known.all
     taken = person.types(f"bench.import {saved} --host elsewhere --set gpu=H200 --json").document
     assert taken["new"] == 1
     assert taken["runs"][0]["conditions"]["gpu"] == "H200"

@@ -19,6 +19,13 @@ class _Format(NamedTuple):
     runs: Callable[[Mapping[str, object], Source], Iterator[Run]]
 
 
+_READABLE = (
+    "invoke bench --host NAME --save FILE.json",
+    "vllm bench serve ... --save-result --save-detailed",
+    "guidellm run ... --output kind=json,path=FILE.json",
+    "aiperf profile ... --use-server-token-count      (profile_export_aiperf.json)",
+    "python -m sglang.bench_serving ... --output-file FILE.jsonl --output-details",
+)
 _FORMATS = tuple(_Format(room.recognise, room.runs) for room in (saved, guidellm, aiperf, sglang_serving, vllm_serve))
 
 
@@ -33,18 +40,15 @@ def read_results(path: Path, host: str) -> tuple[Run, ...]:
         content = path.read_bytes()
         source = Source(host, path.name, datetime.fromtimestamp(path.stat().st_mtime, UTC))
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
+        raise UsageError(
+            f"{path}: {error.strerror}", tries=["invoke history --all      (runs that are there)", _READABLE[0]]
+        ) from error
     found = [run for document in _documents(path, content) for run in _runs(document, source)]
     if not found:
         raise UsageError(
             f"{path} holds no results that are known here",
             why=["Known are vllm bench serve, GuideLLM, AIPerf, SGLang's bench_serving, and invoke bench --save."],
-            tries=[
-                "vllm bench serve ... --save-result --save-detailed",
-                "guidellm run ... --output kind=json,path=FILE.json",
-                "aiperf profile ... --use-server-token-count      (profile_export_aiperf.json)",
-                "python -m sglang.bench_serving ... --output-file FILE.jsonl --output-details",
-            ],
+            tries=_READABLE,
         )
     digest = hashlib.sha256(content).hexdigest()
     return tuple(
@@ -58,12 +62,13 @@ def _documents(path: Path, content: bytes) -> list[object]:
     try:
         whole = json.loads(text)
     except RecursionError as error:
-        raise UsageError(f"{path} is not JSON that can be read: it is nested too deeply") from error
+        what = f"{path} is not JSON that can be read: it is nested too deeply"
+        raise UsageError(what, tries=_READABLE) from error
     except ValueError as error:
         try:
             return [json.loads(line) for line in text.splitlines() if line.strip()]
         except (ValueError, RecursionError):
-            raise UsageError(f"{path} is not JSON: {error}") from error
+            raise UsageError(f"{path} is not JSON: {error}", tries=_READABLE) from error
     return whole if isinstance(whole, list) else [whole]
 
 

@@ -103,3 +103,9 @@ def test_what_comes_out_of_the_history_is_not_put_into_it_again(history: History
     runs = named("2", history)
     assert keep(runs, history) == (runs, 0)
     assert len(history.list()) == 4
+
+
+def test_who_names_a_run_that_was_never_made_is_shown_those_that_were(history: History) -> None:
+    with pytest.raises(UsageError) as caught:
+        named("last-9", history)
+    assert caught.value.tries[0] == "invoke history --all"

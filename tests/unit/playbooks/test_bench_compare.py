@@ -99,3 +99,49 @@ def test_history_of_all_lists_hosts_that_no_inventory_has(
     assert [line.split()[0] for line in lines] == ["run", "1", "3", "2"]
     assert lines[2].split()[-2:] == ["result.json", "sgl"]
     assert "Acceptance length" in page.read_text()
+
+
+@pytest.fixture
+def saved(result: str, tmp_path: Path) -> str:
+    """What `bench --save` wrote of run 1."""
+    document = {
+        "host": "ct129",
+        "release": BEFORE.release,
+        "at": BEFORE.at.isoformat(timespec="seconds"),
+        "conditions": dict(BEFORE.conditions),
+        "summary": dict(BEFORE.summary or {}),
+        "acceptance": dict(BEFORE.counts or {}),
+        "requests": [{"prompt": "a", "ttft_s": 0.2}],
+    }
+    path = tmp_path / "saved.json"
+    path.write_text(json.dumps([document]))
+    return str(path)
+
+
+@pytest.mark.parametrize("host", ["ct129", "ct130"])
+def test_what_was_measured_here_is_there_already_and_where_is_said(
+    host: str, saved: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bench_compare.take_in([saved], host=host, conditions=[], as_json=False) == 0
+    assert capsys.readouterr().out.startswith("0 new in the history, 1 was there already: run 1 of ct129\n")
+
+
+def test_what_is_told_beside_a_saved_file_makes_it_new(saved: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench_compare.take_in([saved], host="ct129", conditions=["gpu=H200"], as_json=True) == 0
+    assert json.loads(capsys.readouterr().out)["new"] == 1
+
+
+@pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n\0", b'{"host": "ct1', b"{}", None])
+def test_a_file_that_cannot_be_taken_says_what_can(
+    content: bytes | None, result: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "other.json"
+    if content is not None:
+        path.write_bytes(content)
+    for code in (
+        bench_compare.take_in([str(path)], host="ct129", conditions=[], as_json=False),
+        bench_compare.take_in([str(tmp_path)], host="ct129", conditions=[], as_json=False),
+        bench_compare.compare(["1", str(path)], host=None, html=None, as_json=False),
+    ):
+        assert code == 2
+    assert capsys.readouterr().err.count("Try:") == 3
