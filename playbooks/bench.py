@@ -9,7 +9,7 @@ from playbooks.bench_gpu import GpuWatch
 from playbooks.bench_outcome import BenchOutcome, SweepOutcome, counts_of
 from playbooks.bench_runs import at_each_load, earlier
 from playbooks.bench_source import make_load, where_from, window_of
-from playbooks.bench_work import Options, Work, work_of
+from playbooks.bench_work import Options, Work, left_out, work_of
 from playbooks.site import Site
 from playbooks.survey import gpu_of, release_facts
 from playbooks.verify import conditions_of
@@ -74,6 +74,7 @@ def measure(site: Site, options: Options, *, each: Each | None = None, on_trial:
         more=[
             *other,
             *gpu_doubts(gpus.idle_utilization, gpus.during.heat, state),
+            *left_out(work),
             *same_counts(before.counts if before else None, counts_of(window)),
         ],
     )

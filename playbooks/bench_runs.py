@@ -1,6 +1,7 @@
 """Measures at each load that was asked for, and writes the files that were: whatever server it is about."""
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,9 @@ def at_each_load(
     """Measure at one load or at several, and write what was asked for. Raises UsageError before anything is sent."""
     if options.save is not None and not options.save.endswith(_FORMATS):
         raise UsageError(f"--save writes .json or .csv, not {options.save!r}")
+    for flag, path in (("--save", options.save), ("--html", options.html)):
+        if path is not None:
+            _can_be_written(flag, Path(path))
     wanted = loads(options)
     if len(wanted) == 1:
         outcome = measure(wanted[0])
@@ -43,6 +47,19 @@ def earlier(history: History, against: str, host: str) -> Run | None:
     if len(found) > 1:
         raise UsageError(f"--against {against} holds {len(found)} results", tries=[f"--against '{against}#1'"])
     return keep(found, history)[0][0]
+
+
+def _can_be_written(flag: str, path: Path) -> None:
+    """A measurement takes minutes: what its files lack is said before it. Raises UsageError."""
+    if path.is_dir():
+        why = "it is a folder"
+    elif not path.parent.is_dir():
+        why = f"there is no folder {path.parent}"
+    elif not os.access(path if path.exists() else path.parent, os.W_OK):
+        why = "it may not be written"
+    else:
+        return
+    raise UsageError(f"{flag} {path}: {why}; nothing was measured", tries=[f"{flag} {path.name or 'FILE'}"])
 
 
 def _write(talk: Talk, whose: str, options: Options, outcomes: tuple[BenchOutcome, ...]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from inventory.errors import SpecrailError
+from inventory.errors import SpecrailError, UsageError
 from inventory.models import Bench
 from inventory.secrets import resolve
 from playbooks.bench_outcome import BenchOutcome, SweepOutcome, counts_of
@@ -55,6 +55,11 @@ def run_url(
     """
     err = plain_console(sys.stderr)
     try:
+        if not url:
+            raise UsageError(
+                "which server? Its URL is wanted",
+                tries=[f"invoke {_VERB} http://10.0.0.7:30000", "invoke bench --host NAME"],
+            )
         secret = resolve(key, CHECKOUT).reveal() if key else None
         conditions = conditions_told(told)
         models = served_models(_asking(Endpoint(url, "", secret)))

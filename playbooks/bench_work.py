@@ -11,6 +11,7 @@ from inventory.models import Bench
 from inventory.models import Slo as WantedSlo
 from playbooks.flags import positive_number, whole_number
 from roles.load.arrivals import Arrivals
+from roles.load.doubt import Doubt
 from roles.load.own_prompts import load_own
 from roles.load.prompts import PromptSet, load_prompts, set_names
 from roles.load.slo import Slo
@@ -52,6 +53,7 @@ class Work:
     """One measurement: what is sent, how, and from where.
 
     arrivals: when requests are due (open loop); None sends `concurrency` at a time
+    left_out: prompts that were asked for and that `source` cannot send
     """
 
     prompts: PromptSet
@@ -66,6 +68,7 @@ class Work:
     deadline_s: float
     place: Place
     source: Source
+    left_out: int = 0
 
     @property
     def words(self) -> str:
@@ -102,8 +105,9 @@ def work_of(options: Options, bench: Bench) -> Work:
     prompts = _prompts(options.prompts, bench.prompts)
     concurrency = whole_number("concurrency", options.concurrency) or bench.concurrency
     arrivals = _arrivals(options)
+    sent = sendable(prompts) if source == "vllm" else prompts
     return Work(
-        prompts=sendable(prompts) if source == "vllm" else prompts,
+        prompts=sent,
         max_tokens=whole_number("max-tokens", options.max_tokens) or bench.max_tokens,
         concurrency=concurrency,
         arrivals=arrivals,
@@ -116,7 +120,20 @@ def work_of(options: Options, bench: Bench) -> Work:
         deadline_s=bench.timeout_s,
         place=place,
         source=source,
+        left_out=len(prompts) - len(sent),
     )
+
+
+def left_out(work: Work) -> list[Doubt]:
+    """What is to be said about prompts that were not sent."""
+    if not work.left_out:
+        return []
+    asked = len(work.prompts) + work.left_out
+    message = (
+        f"{work.left_out} of {asked} prompts were left out: vllm bench serve sends one message each, no conversations, "
+        "and not raw prompts beside others (--source specrail sends all)"
+    )
+    return [Doubt("left-out", message, spoils=False)]
 
 
 def _one_of(flag: str, value: str, allowed: tuple[_One, ...]) -> _One:

@@ -23,7 +23,7 @@ from playbooks.verbs.verb import COMMON, run_on_hosts, verb
         "extra-body": "JSON that is put into every request: '{\"ignore_eos\": true}'",
         "slo": "limits that make a request good: ttft:500ms,tpot:30ms,e2e:10s; goodput is reported",
         "from": "where load is made: controller (default), or host: over its loopback, with the release's own Python",
-        "source": "specrail (default), or vllm: the host's own `vllm bench serve`",
+        "source": "specrail (default), or vllm: the host's `vllm bench serve`, which leaves conversations out",
         "against": "'last' (default), 'none', or as bench.compare: a run's number, a release, a file of results",
         "sweep": "concurrencies to measure one after the other: 1,2,4,8",
         "save": "write the result with every request to a .json or .csv file",

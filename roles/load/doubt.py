@@ -24,6 +24,7 @@ DoubtKind = Literal[
     "prefix-cache",
     "since-start",
     "same-counts",
+    "left-out",
 ]
 
 

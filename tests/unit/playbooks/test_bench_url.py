@@ -108,3 +108,28 @@ def test_what_lists_no_models_is_no_server(
 def test_nobody_there_is_unreachable(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
     assert _answer("http://127.0.0.1:1", capsys)["exit_code"] == 6
     assert _answer("ftp://x", capsys)["exit_code"] == 2
+
+
+def test_without_a_url_one_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench_url.run_url("", bench_url.Options(), model=None, key=None, host=None, told=(), as_json=False) == 2
+    said = capsys.readouterr().err
+    assert "which server? Its URL is wanted" in said
+    assert "Try:  invoke bench.url http://" in said
+
+
+@pytest.mark.parametrize(
+    ("flag", "path", "why"),
+    [
+        ("save", "missing/b.json", "there is no folder"),
+        ("save", "folder.json", "it is a folder"),
+        ("html", "missing/b.html", "there is no folder"),
+    ],
+)
+def test_a_file_that_could_not_be_written_is_said_before_anything_is_measured(
+    flag: str, path: str, why: str, engine: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "folder.json").mkdir()
+    answer = _answer(engine.url, capsys, (), **{flag: str(tmp_path / path)})
+    assert answer["exit_code"] == 2
+    assert why in answer["what"]
+    assert history_in(tmp_path / "state").list() == ()

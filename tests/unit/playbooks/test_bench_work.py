@@ -1,5 +1,6 @@
 """What a bench's flags and the inventory come to."""
 
+import json
 import math
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from inventory.errors import UsageError
 from inventory.models import Bench
 from inventory.models import Slo as WantedSlo
-from playbooks.bench_work import Options, work_of
+from playbooks.bench_work import Options, left_out, work_of
 from roles.load.arrivals import Arrivals
 from roles.load.slo import Slo
 
@@ -81,3 +82,14 @@ def test_vllms_own_client_runs_on_the_host() -> None:
     assert all(len(prompt.messages) == 1 for prompt in work.prompts)
     with pytest.raises(UsageError, match="runs on the host"):
         work_of(Options(source="vllm", place="controller"), Bench())
+
+
+def test_what_vllms_own_tool_cannot_send_is_counted(tmp_path: Path) -> None:
+    talk = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]
+    path = tmp_path / "own.jsonl"
+    path.write_text("\n".join(json.dumps({"messages": each}) for each in (talk[:1], talk, talk[2:])))
+    kept = [work_of(Options(prompts=str(path), source=source), Bench()) for source in ("vllm", "specrail")]
+    assert [(len(work.prompts), work.left_out) for work in kept] == [(2, 1), (3, 0)]
+    (said,) = left_out(kept[0])
+    assert said.message.startswith("1 of 3 prompts were left out: ")
+    assert left_out(kept[1]) == []
