@@ -1,8 +1,8 @@
 """Looks at the host's GPUs before and while load is made."""
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from inventory.errors import SpecrailError
 from inventory.shell import Shell
@@ -27,6 +27,7 @@ class GpuWatch:
         self._used = used
         self._before = self._settled(wait)
         self._during: list[tuple[Activity, ...]] = []
+        self._over = False
 
     @property
     def idle_utilization(self) -> float | None:
@@ -35,12 +36,22 @@ class GpuWatch:
 
     @property
     def during(self) -> Activities:
-        """What they did while load was made."""
-        return together(self._during, self._used)
+        """What they did while load was made; nothing where no reading saw any of it."""
+        found = together(self._during, self._used)
+        # Load without any work of a GPU there is not: such readings are of the second before a short run.
+        return Activities() if found.utilization == 0 else found
 
-    def watching(self) -> AbstractContextManager[None]:
-        """Look every few seconds as long as the context lasts."""
-        return again_and_again(lambda: self._during.append(self._look()), first_s=_FIRST_S, every_s=_EVERY_S)
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Look every few seconds as long as the context lasts; what is answered later is not of it."""
+        with again_and_again(self._keep, first_s=_FIRST_S, every_s=_EVERY_S):
+            yield
+            self._over = True
+
+    def _keep(self) -> None:
+        reading = self._look()
+        if not self._over:
+            self._during.append(reading)
 
     def _settled(self, wait: Callable[[float], None]) -> Activities:
         seen = together([self._look()], self._used)
