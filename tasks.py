@@ -130,7 +130,16 @@ def tune(
     if from_ is not None:
         from playbooks.tune_file import from_file
 
-        if code := from_file(from_, as_json=json):
+        beside = {
+            "host": host,
+            "apply": apply,
+            "measure-all": measure_all,
+            "per-batch-size": per_batch_size,
+            "prompts": prompts,
+            "concurrency": concurrency,
+            "max-tokens": max_tokens,
+        }
+        if code := from_file(from_, as_json=json, beside=beside):
             raise Exit(code=code)
         return
     from playbooks import tune as playbook

@@ -14,6 +14,8 @@ DEEPEST = 40
 MOST_VALUES = 50_000
 """Values in one file after its aliases were followed: an alias bomb ends here."""
 
+_BEGIN = ("cp inventory/example.yml inventory/hosts.yml", "invoke inventory.check --inventory inventory/hosts.yml")
+
 
 def read(path: Path) -> Located:
     """The tree of a YAML file. Raises InventoryError with all that is wrong with the file as YAML."""
@@ -21,14 +23,16 @@ def read(path: Path) -> Located:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE_BYTES + 1)
     except OSError as error:
-        raise InventoryError([Problem(str(path), None, "file", f"cannot be read: {error.strerror}")]) from None
+        problem = Problem(str(path), None, "file", f"cannot be read: {error.strerror}")
+        raise InventoryError([problem], tries=_BEGIN) from None
     if len(content) > LARGEST_FILE_BYTES:
-        raise InventoryError([Problem(str(path), None, "file", "is larger than 1 MiB: is this an inventory?")])
+        problem = Problem(str(path), None, "file", "is larger than 1 MiB: is this an inventory?")
+        raise InventoryError([problem], tries=_BEGIN)
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise InventoryError([Problem(str(path), line, "file", "is not UTF-8 text")]) from None
+        raise InventoryError([Problem(str(path), line, "file", "is not UTF-8 text")], tries=_BEGIN) from None
     return parse(text, str(path))
 
 

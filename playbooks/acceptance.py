@@ -130,6 +130,15 @@ def _side(site: Site, name: str) -> tuple[str, Reading]:
 def _file_or_measurement(name: str) -> tuple[str, Reading]:
     if not _is_file(name) and remembered.is_named(name):
         return remembered.find(history_in(state_folder(CHECKOUT)), name, None)
+    if not _is_file(name):
+        raise UsageError(
+            f"{name!r} is no run of the history and no file, and releases are looked for on a host",
+            tries=[
+                "invoke history --all",
+                "invoke acceptance --compare BEFORE.log AFTER.log",
+                "invoke acceptance --host NAME --compare RELEASE RELEASE",
+            ],
+        )
     return evidence.label([name]), evidence.from_files([name])
 
 

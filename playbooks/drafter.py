@@ -112,10 +112,12 @@ def run(hosts: Sequence[str], inventory: str | None, options: Options, *, as_jso
 def check_files(options: Options) -> DrafterOutcome:
     """Judge a drafter's folder, or its config.json alone, or only what is to be passed to the engine.
 
-    Raises UsageError for a path that is not there.
+    Raises UsageError for a path that is not there, or with nothing of a drafter in it.
     """
     path, target, tokenizer = (_path(one) for one in (options.path, options.target, options.tokenizer))
     have = local.read(path, target, tokenizer)
+    if options.drafter_config is None and path is not None:
+        _is_a_drafter(path)
     if options.drafter_config is not None:
         have = replace(have, drafter_config=json_object("drafter-config", options.drafter_config))
     asked = launch.read(options.launch) if options.launch is not None else launch.Launch()
@@ -204,6 +206,15 @@ def _hosts(hosts: Sequence[str], inventory: str | None, options: Options, *, as_
 def _one_form(*, as_json: bool, as_sarif: bool) -> None:
     if as_json and as_sarif:
         raise UsageError("--json and --sarif are two forms of one answer: choose one")
+
+
+def _is_a_drafter(path: Path) -> None:
+    """An empty folder or a picture is a path that was mistyped: no drafter has errors then."""
+    tries = ["invoke drafter FOLDER", "invoke drafter config.json --target FOLDER"]
+    if path.is_dir() and not any(path.iterdir()):
+        raise UsageError(f"{path} is an empty folder: a drafter's config.json and weights are wanted", tries=tries)
+    if path.is_file() and not local.is_text(path):
+        raise UsageError(f"{path} is not text: a drafter's config.json is wanted, or its folder", tries=tries)
 
 
 def _path(text: str | None) -> Path | None:

@@ -1,6 +1,7 @@
 """A drafter and its target in folders of this machine, read as the same folders on a host would answer."""
 
 import base64
+import codecs
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +32,17 @@ def read(drafter: Path | None, target: Path | None = None, tokenizer: Path | Non
     except OSError as error:
         raise UsageError(f"{error.filename or drafter}: {error.strerror or error}") from error
     return facts.parse("".join(lines))
+
+
+def is_text(path: Path) -> bool:
+    """Whether a file begins as text does, JSON's for one: UTF-8 without NUL. Raises OSError."""
+    with path.open("rb") as file:
+        start = file.read(_HINT_BYTES)
+    try:
+        # The last character may be cut in two.
+        return "\0" not in codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return False
 
 
 def with_config(have: DrafterFacts, config: Mapping[str, object]) -> DrafterFacts:

@@ -36,8 +36,9 @@ def test_the_lab_is_known_by_whatever_way_it_is_named(tmp_path: Path, monkeypatc
 def test_what_is_named_and_not_there_is_not_passed_over(tmp_path: Path, name: str, said: str) -> None:
     write(tmp_path / OWN)
     asked = str(tmp_path / name)
-    with pytest.raises(UsageError, match=rf"^--inventory names .*{said}"):
+    with pytest.raises(UsageError, match=rf"^--inventory names .*{said}") as caught:
         find(asked, tmp_path, {})
+    assert caught.value.tries
     with pytest.raises(UsageError, match=rf"^{VARIABLE} names .*{said}"):
         find(None, tmp_path, {VARIABLE: asked})
 

@@ -23,8 +23,9 @@ from tests.unit.inventory.conftest import CHECKOUT, SMALL
 )
 def test_what_is_no_yaml_text_is_said_with_its_line(tmp_path: Path, content: bytes, said: str) -> None:
     (tmp_path / "hosts.yml").write_bytes(content)
-    with pytest.raises(InventoryError, match=said):
+    with pytest.raises(InventoryError, match=said) as caught:
         load(tmp_path / "hosts.yml")
+    assert caught.value.tries
 
 
 @pytest.mark.parametrize(("name", "said"), [("missing.yml", "No such file"), (".", "Is a directory")])
@@ -32,6 +33,7 @@ def test_a_file_that_cannot_be_opened_says_why(tmp_path: Path, name: str, said: 
     with pytest.raises(InventoryError, match=f"cannot be read: {said}") as caught:
         load(tmp_path / name)
     assert caught.value.exit_code == ExitCode.USAGE
+    assert caught.value.tries
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path: Path) -> None:

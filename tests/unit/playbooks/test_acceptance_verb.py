@@ -126,3 +126,10 @@ def test_the_last_minute_can_be_asked_for(logs: Path, capsys: pytest.CaptureFixt
     assert json.loads(capsys.readouterr().out)["windows"] == 7
     assert run_files([str(logs / "good.log")], Options(since="yesterday"), as_json=True) == 2
     assert "yesterday" in capsys.readouterr().err
+
+
+def test_what_is_neither_a_file_nor_remembered_is_told_both(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_files([], Options(compare=("nope", "nada")), as_json=False) == 2
+    said = capsys.readouterr().err
+    assert "'nope' is no run of the history and no file" in said
+    assert "Try:  invoke history --all" in said

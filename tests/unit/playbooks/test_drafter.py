@@ -61,6 +61,7 @@ def test_file_that_is_no_json_is_an_error_and_no_traceback(tmp_path: Path, capsy
 
 
 def test_folder_without_a_config_is_refused_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "README.md").write_text("weights are to follow")
     assert drafter(Options(path=str(tmp_path)), as_json=True) == 1
     assert [one["rule"] for one in json.loads(capsys.readouterr().out)["findings"]] == ["config"]
 
@@ -109,3 +110,24 @@ def test_any_files_are_answered(
     code = drafter(Options(path=str(folders[0]), target=str(folders[1]), engine="0.33.0"), as_json=True)
     document = json.loads(capsys.readouterr().out)
     assert code == document["exit_code"] == (0 if document["ok"] else 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("p.png", "is not text"), ("empty", "is an empty folder"), ("none", "No such file")]
+)
+def test_what_is_no_drafter_at_all_is_wrong_usage(
+    name: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "p.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    (tmp_path / "empty").mkdir()
+    assert drafter(Options(path=str(tmp_path / name))) == 2
+    answer = capsys.readouterr()
+    assert said in answer.err
+    assert not answer.out
+
+
+def test_text_that_is_cut_in_a_letter_is_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its beginning is looked at, and that may end anywhere."""
+    (tmp_path / "config.json").write_text('{"_": "' + "\u20ac" * 300 + '"}', encoding="utf-8")
+    assert drafter(Options(path=str(tmp_path / "config.json"))) == 1
+    assert "is not text" not in capsys.readouterr().err

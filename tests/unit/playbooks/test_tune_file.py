@@ -69,3 +69,21 @@ def test_what_a_tuning_measured_can_be_fed_to_it_again(tmp_path: Path, capsys: p
     assert from_file(str(path), as_json=True) == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
     assert any("one point says nothing about the cost of a token" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("beside", "flag"), [({"host": ["ct129"]}, "--host"), ({"host": [], "measure-all": True}, "--measure-all")]
+)
+def test_what_is_asked_of_a_host_does_not_go_with_a_file(
+    beside: dict[str, object], flag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert from_file(_file(tmp_path), as_json=False, beside=beside) == 2
+    said = capsys.readouterr()
+    assert f"--from and {flag} do not go together" in said.err
+    assert not said.out
+    assert from_file(_file(tmp_path), as_json=True, beside=dict.fromkeys(beside)) == 0
+
+
+def test_a_folder_is_no_file_of_points(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert from_file(str(tmp_path), as_json=False) == 2
+    assert "Try:  invoke tune --from points.json" in capsys.readouterr().err
