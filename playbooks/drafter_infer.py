@@ -14,6 +14,7 @@ from roles.drafter.infer import Inference, infer
 from roles.drafter.launch import Launch
 
 VERB = "drafter.infer"
+_TRIES = (f"invoke {VERB} FOLDER --target FOLDER",)
 
 
 @dataclass(frozen=True)
@@ -58,18 +59,18 @@ def run(options: Options, *, as_json: bool) -> int:
 def work_out(options: Options) -> tuple[Inference, Report]:
     """The inference, and what the check says about the config that it comes to. Raises UsageError."""
     if options.path is None:
-        raise UsageError(
-            "which drafter? A folder with its weights is wanted", tries=[f"invoke {VERB} PATH --target PATH"]
-        )
+        raise UsageError("which drafter? A folder with its weights is wanted", tries=_TRIES)
     path = Path(options.path).expanduser()
     if not path.is_dir():
-        raise UsageError(f"{options.path} is no folder with weights", why=["Sizes are read from the weights' header."])
+        raise UsageError(
+            f"{options.path} is no folder with weights", why=["Sizes are read from the weights' header."], tries=_TRIES
+        )
     target = Path(options.target).expanduser() if options.target else None
     have = local.read(path, target, Path(options.tokenizer).expanduser() if options.tokenizer else None)
     header = have.header
     if header is None or not header.tensors:
         problem = header.problems[0] if header and header.problems else "there are no *.safetensors"
-        raise UsageError(f"{options.path} has no readable weights: {problem}")
+        raise UsageError(f"{options.path} has no readable weights: {problem}", tries=_TRIES)
     if options.drafter_config is not None:
         have = local.with_config(have, json_object("drafter-config", options.drafter_config))
     names = [one.resolve().name for one in (path, target) if one is not None]
@@ -86,4 +87,4 @@ def write(path: Path, inference: Inference) -> None:
     except FileExistsError as error:
         raise UsageError(f"{path} is there already", tries=["--out another-file.json"]) from error
     except OSError as error:
-        raise UsageError(f"--out {path}: {error.strerror}") from error
+        raise UsageError(f"--out {path}: {error.strerror}", tries=["--out config.json"]) from error

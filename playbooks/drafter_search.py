@@ -1,6 +1,6 @@
 """invoke drafter.search: try values for fields that nobody knows, and keep the config that accepts most."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
@@ -21,8 +21,9 @@ from roles.acceptance.few_rounds import MOST_ROUNDS
 from roles.acceptance.race import beaten_values
 from roles.drafter.assess import wanted_config
 from roles.drafter.config import merge, sha256
-from roles.drafter.finding import refuse
+from roles.drafter.finding import Finding, refuse
 from roles.drafter.vary import Candidate, Field, combinations, read
+from roles.drafter.vary_check import Check, refuse_unusable
 
 _DOUBT = {"error": 100, "warning": 1}
 
@@ -42,7 +43,7 @@ class Options:
 def run(site: Site, options: Options) -> SearchOutcome:
     """Measure candidate after candidate, a few rounds each, and bring up the best as a deploy does: gate and all.
 
-    Ends on the best one, or on what was promoted before.
+    Ends on the best one, or on what was promoted before: also where the best cannot be told from another.
     """
     tokens = whole_number("tokens", options.tokens)
     if tokens is not None:
@@ -80,11 +81,13 @@ def _prepare(site: Site, seen: Survey, options: Options, most_rounds: int) -> Se
         raise UsageError("there is no drafter with a config to search in", where=[site.name])
     config = wanted_config(host.drafter, seen.drafter) or {}
     fields = read(options.vary, config)
+    alone = _alone(site, host.drafter, seen)
+    refuse_unusable(fields, config, alone, unread=options.allow_drafter_errors)
     key = key_of([list(options.vary), sha256(config), host.drafter.tokens, host.engine.source, host.model.path])
     state = SearchState(site.state, site.name, key)
     if options.fresh:
         state.forget()
-    candidates = _likeliest_first(site, host.drafter, seen, fields)
+    candidates = _likeliest_first(site, host.drafter, seen, fields, alone)
     if not options.allow_drafter_errors:
         _refuse_what_no_search_mends(site, host.drafter, seen, candidates, fields)
     wanted = [candidate.choice for candidate in candidates]
@@ -102,21 +105,30 @@ def _refuse_what_no_search_mends(
     refuse([finding for finding in report.findings if finding.field not in varied])
 
 
-def _likeliest_first(site: Site, drafter: Drafter, seen: Survey, fields: tuple[Field, ...]) -> tuple[Candidate, ...]:
-    """All candidates, values in the order of what the check has against them: nothing, warnings, errors."""
-
-    def doubts(overlay: Mapping[str, JsonValue]) -> int:
-        found = judge(site.host, _with(drafter, overlay), seen).findings
-        return sum(_DOUBT.get(finding.severity, 0) for finding in found)
-
-    def alone(field: Field, value: JsonValue) -> int:
+def _alone(site: Site, drafter: Drafter, seen: Survey) -> Check:
+    def check(field: Field, value: JsonValue) -> tuple[Finding, ...]:
         (one,) = combinations((replace(field, values=(value,)),))
-        return doubts(one.overlay)
+        return judge(site.host, _with(drafter, one.overlay), seen).findings
 
+    return check
+
+
+def _likeliest_first(
+    site: Site, drafter: Drafter, seen: Survey, fields: tuple[Field, ...], alone: Check
+) -> tuple[Candidate, ...]:
+    """All candidates, values in the order of what the check has against them: nothing, warnings, errors."""
     ordered = tuple(
-        replace(field, values=tuple(sorted(field.values, key=lambda value: alone(field, value)))) for field in fields
+        replace(field, values=tuple(sorted(field.values, key=lambda value: _doubts(alone(field, value)))))
+        for field in fields
     )
-    return tuple(replace(one, doubts=doubts(one.overlay)) for one in combinations(ordered))
+    return tuple(
+        replace(one, doubts=_doubts(judge(site.host, _with(drafter, one.overlay), seen).findings))
+        for one in combinations(ordered)
+    )
+
+
+def _doubts(findings: Iterable[Finding]) -> int:
+    return sum(_DOUBT.get(finding.severity, 0) for finding in findings)
 
 
 def _with(drafter: Drafter, overlay: Mapping[str, JsonValue]) -> Drafter:

@@ -8,6 +8,8 @@ from pydantic import JsonValue
 
 from inventory.errors import UsageError
 
+_EXAMPLE = '{"dflash_config": {"mask_token_id": 248070}}'
+
 
 def whole_number(flag: str, text: str | int | None, *, least: int = 1) -> int | None:
     """The number; None for a flag that was not given. Raises UsageError."""
@@ -37,14 +39,18 @@ def positive_number(flag: str, text: str | None, *, zero: bool = False) -> float
 
 def json_object(flag: str, path: str) -> dict[str, JsonValue]:
     """The JSON object in a file that a flag names. Raises UsageError."""
+    tries = [f"--{flag} FILE, with JSON such as {_EXAMPLE}"]
     try:
-        value: JsonValue = json.loads(Path(path).read_text(encoding="utf-8"))
+        value: JsonValue = json.loads(Path(path).read_bytes())
     except OSError as error:
-        raise UsageError(f"--{flag}: {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise UsageError(f"--{flag}: {path} is not JSON: {error}") from error
+        raise UsageError(f"--{flag}: {path}: {error.strerror}", tries=tries) from error
+    except json.JSONDecodeError as error:
+        raise UsageError(f"--{flag}: {path} is not JSON: {error}", tries=tries) from error
+    except (UnicodeDecodeError, RecursionError) as error:
+        why = "it is no text" if isinstance(error, UnicodeDecodeError) else "it is nested too deeply"
+        raise UsageError(f"--{flag}: {path} is not JSON: {why}", tries=tries) from error
     if not isinstance(value, dict):
-        raise UsageError(f"--{flag}: {path} holds no JSON object")
+        raise UsageError(f"--{flag}: {path} holds no JSON object", tries=tries)
     return value
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from inventory.errors import ExitCode
 from playbooks.changing import DeployOutcome
-from roles.acceptance.race import Beaten, Runner, beats, ranked, why_not
+from roles.acceptance.race import Beaten, Runner, beats, favourites, ranked, why_not
 from roles.drafter.vary import Candidate
 
 _FAILURE_LENGTH = 80
@@ -32,11 +32,15 @@ class SearchOutcome:
 
     @property
     def best(self) -> Candidate | None:
-        """The winner."""
-        order = self.order
-        if not order or order[0].length(self.confidence) is None:
-            return None
-        return next(one for one in self.candidates if one.choice == order[0].choice)
+        """The winner; None where none could be measured, or several cannot be told apart."""
+        favourites = self._favourites()
+        return favourites[0] if len(favourites) == 1 else None
+
+    @property
+    def level(self) -> tuple[Candidate, ...]:
+        """Those that share the first place, where that is more than one."""
+        favourites = self._favourites()
+        return favourites if len(favourites) > 1 else ()
 
     @property
     def order(self) -> list[Runner]:
@@ -45,10 +49,12 @@ class SearchOutcome:
 
     @property
     def exit_code(self) -> ExitCode:
-        """Done when the best one is in service now."""
+        """Done when the best one is in service now, inconclusive when there is no single best one."""
         if self.dry_run:
             return ExitCode.DONE
-        return self.arrival.exit_code if self.arrival else ExitCode.FAILED
+        if self.arrival is not None:
+            return self.arrival.exit_code
+        return ExitCode.INCONCLUSIVE if self.level else ExitCode.FAILED
 
     def as_json(self) -> dict[str, object]:
         """All of it."""
@@ -56,6 +62,7 @@ class SearchOutcome:
         return {
             "cost": self.cost,
             "best": best and {"overlay": dict(best.overlay), "label": best.label},
+            "level": [one.label for one in self.level],
             "ranking": [self._row(runner) for runner in self.order],
             "not_tried": [
                 {"choice": dict(one.choice), "because": _because(reason)} for one, reason in self._untried() if reason
@@ -77,14 +84,22 @@ class SearchOutcome:
         ]
         for one, reason in self._untried():
             lines.append(f"  {one.label:<{width}}  not tried: {_because(reason) if reason else 'the search had ended'}")
+        if self.level:
+            lines.append(f"  {len(self.level)} candidates cannot be told apart: none of them is kept")
         if self.arrival is not None:
             lines.append(str(self.arrival.render()))
         elif self.in_service:
             lines.append(f"  {self.in_service}")
+        if self.level:
+            lines.append("  Try:  more rounds on each (--rounds), or values that differ in what the engine does")
         if self.best is not None and self.exit_code == ExitCode.DONE:
             lines.append("  to keep it, write it into the inventory; the next deploy follows the inventory again:")
             lines.append(f"    drafter: {{config: {json.dumps(self.best.overlay)}}}")
         return "\n".join(lines)
+
+    def _favourites(self) -> tuple[Candidate, ...]:
+        first = [runner.choice for runner in favourites(self.runners, self.confidence)]
+        return tuple(one for one in self.candidates if one.choice in first)
 
     def _row(self, runner: Runner) -> dict[str, object]:
         length = runner.length(self.confidence)
@@ -103,11 +118,11 @@ class SearchOutcome:
             whole = len(runner.failure) <= _FAILURE_LENGTH
             # The cause stands at its end.
             return f"failed: {runner.failure if whole else f'... {runner.failure[-_FAILURE_LENGTH:]}'}"
+        if any(one.choice == runner.choice for one in self.level):
+            return "cannot be told from the others at the top"
         if runner is first:
-            level = [one for one in self.order[1:] if not one.failure and not beats(first, one, self.confidence)]
-            settled = any(one.doubts != runner.doubts for one in level)
-            how = ", by what the check says against the others" if settled else ", by a hair" if level else ""
-            return f"best{how}"
+            settled = any(not one.failure and not beats(first, one, self.confidence) for one in self.order[1:])
+            return f"best{', by what the check says against the others' if settled else ''}"
         return "beaten" if beats(first, runner, self.confidence) else "cannot be told from the best in so few rounds"
 
     def _untried(self) -> list[tuple[Candidate, Beaten | None]]:

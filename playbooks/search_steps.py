@@ -73,7 +73,8 @@ def bring_up_best(search: Search, outcome: SearchOutcome) -> SearchOutcome:
     site, before = search.site, search.seen.release
     best = outcome.best
     if best is None:
-        back = go_back(site, search.nonce or site.operation, _way_back(search), before, "search: nothing was measured")
+        reason = "search: candidates cannot be told apart" if outcome.level else "search: nothing was measured"
+        back = go_back(site, search.nonce or site.operation, _way_back(search), before, reason)
         return replace(outcome, in_service=back)
     release = next(one.release for one in search.measured if one.choice == best.choice)
     found = survey(site).release.release(release)

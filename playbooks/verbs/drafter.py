@@ -134,7 +134,7 @@ def drafter_infer(
         "vary": "FIELD=VALUE,VALUE or FIELD=VALUE;VALUE; may be given several times: every combination is a candidate",
         "tokens": CHANGES["tokens"],
         "rounds": "how many rounds a candidate may cost (default: 58)",
-        "allow-drafter-errors": "search although the check found errors in other fields",
+        "allow-drafter-errors": "search although the check found errors in other fields, or does not know a field",
         "fresh": "forget what an interrupted search has measured",
         "dry-run": "say what it will cost; change nothing",
     },
@@ -153,7 +153,8 @@ def drafter_search(
 ) -> None:
     """Try values for fields of a drafter's config that nobody knows, and keep what accepts most.
 
-    A few rounds on each candidate, then the gate for the best one. Ends on that, or on the release before.
+    A few rounds on each candidate, then the gate for the best one. Ends on that, or on the release before: also where
+    several cannot be told apart (exit code 4). Fields that no engine reads and values of a wrong type are refused (2).
     An interrupted search goes on where it was when the same command is given again.
 
     Examples:

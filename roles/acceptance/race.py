@@ -44,14 +44,25 @@ class Beaten:
 
 def ranked(runners: Sequence[Runner], confidence: float) -> list[Runner]:
     """Best first. Of those that cannot be told from the longest, the one with the fewest doubts is put first."""
-    able = [runner for runner in runners if runner.length(confidence) is not None]
-    able.sort(key=lambda runner: -_estimate(runner, confidence))
+    able = _longest_first(runners, confidence)
     if able:
-        level = [runner for runner in able if not beats(able[0], runner, confidence)]
-        first = min(level, key=lambda runner: runner.doubts)
+        first = favourites(able, confidence)[0]
         able.remove(first)
         able.insert(0, first)
     return [*able, *(runner for runner in runners if runner.length(confidence) is None)]
+
+
+def favourites(runners: Sequence[Runner], confidence: float) -> list[Runner]:
+    """Those that nothing tells from the best, longest first: neither what was measured nor doubts. One is a winner."""
+    able = _longest_first(runners, confidence)
+    level = [runner for runner in able if not beats(able[0], runner, confidence)]
+    fewest = min((runner.doubts for runner in level), default=0)
+    return [runner for runner in level if runner.doubts == fewest]
+
+
+def _longest_first(runners: Sequence[Runner], confidence: float) -> list[Runner]:
+    able = [runner for runner in runners if runner.length(confidence) is not None]
+    return sorted(able, key=lambda runner: -_estimate(runner, confidence))
 
 
 def beats(one: Runner, other: Runner, confidence: float) -> bool:

@@ -97,7 +97,8 @@ def _content(text: str) -> str:
             return file.read(_FILE_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"--launch {text}: neither JSON nor a file: {reason}") from error
+        tries = ["""--launch '{"method": "dflash", "num_speculative_tokens": 15}'""", "--launch FILE"]
+        raise UsageError(f"--launch {text}: neither JSON nor a file: {reason}", tries=tries) from error
 
 
 def _server(value: Mapping[str, object]) -> Server:

@@ -30,7 +30,8 @@ def read(drafter: Path | None, target: Path | None = None, tokenizer: Path | Non
             *_weights(drafter),
         ]
     except OSError as error:
-        raise UsageError(f"{error.filename or drafter}: {error.strerror or error}") from error
+        tries = ["invoke drafter FOLDER --target FOLDER", "invoke drafter config.json"]
+        raise UsageError(f"{error.filename or drafter}: {error.strerror or error}", tries=tries) from error
     return facts.parse("".join(lines))
 
 

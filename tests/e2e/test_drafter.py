@@ -149,6 +149,34 @@ def test_wrong_search_is_wrong_usage_and_changes_nothing(lab: Lab, writer: Perso
     assert look(lab) == before
 
 
+@pytest.mark.parametrize(
+    ("vary", "says"),
+    [
+        ("maks_token_id=1,2", "--vary mask_token_id=1,2"),
+        ("mask_token_id=248064,abc --dry-run", "'abc' is not a whole number"),
+    ],
+)
+def test_search_in_what_no_engine_can_use_is_refused_before_any_start(
+    lab: Lab, writer: Person, found: Said, vary: str, says: str
+) -> None:
+    before = look(lab)
+    said = writer.types(f"drafter.search --host {HOST} --vary {vary}")
+    assert said.code == 2
+    assert says in said.err
+    assert look(lab) == before
+
+
+def test_candidates_that_cannot_be_told_apart_end_on_the_release_before(lab: Lab, writer: Person, found: Said) -> None:
+    before = look(lab)
+    said = writer.types(f"drafter.search --host {HOST} --vary max_window_layers=5,6 --allow-drafter-errors --json")
+    assert said.code == 4, said.all
+    assert said.answer["best"] is None
+    assert len(said.answer["level"]) == 2
+    assert said.answer["in_service"].startswith(f"reverted to {before.promoted}, which answers")
+    after = look(lab)
+    assert (after.current, after.promoted, after.settled) == (before.promoted, before.promoted, True)
+
+
 def test_search_in_which_all_fail_ends_on_the_release_before(lab: Lab, writer: Person, found: Said) -> None:
     before = look(lab)
     vary = "'target_layer_ids=[1,16,31,46,98];[1,16,31,46,99]'"

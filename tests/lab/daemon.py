@@ -202,7 +202,9 @@ class Practice:
                     return await self._pct.run([verb, str(ctid)])
                 case _:
                     return {"error": f"not understood: {request}"}
-        except (KeyError, TypeError, ValueError, OSError) as error:
+        except OSError as error:
+            return {"error": str(error)}
+        except (KeyError, TypeError, ValueError) as error:
             return {"error": str(error.args[0]) if error.args else type(error).__name__}
         return {}
 

@@ -1,6 +1,8 @@
 """The faults that a test or a player can switch on and off."""
 
 import asyncio
+import difflib
+import errno
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -42,8 +44,13 @@ class Faults:
     async def switch(self, name: str, on: bool, arguments: dict[str, Any]) -> None:
         """Switch one fault. Raises KeyError for a fault that there is not, TypeError for an argument it does not take."""
         if name not in self.catalogue():
-            raise KeyError(f"no fault is called {name}; there are {', '.join(self.catalogue())}")
+            near = difflib.get_close_matches(name, self.catalogue(), 1)
+            raise KeyError(f"no fault is called {name}" + (f": did you mean {near[0]}?" if near else ""))
         method: Switch = getattr(self, name.replace("-", "_"))
+        takes = list(inspect.signature(method).parameters)[1:]
+        if wrong := [argument for argument in arguments if argument not in takes]:
+            flags = ["--ctid" if argument == "ctid" else f"--set {argument}=..." for argument in takes]
+            raise TypeError(f"{name} takes {', '.join(flags) or 'no argument'}, not {', '.join(wrong)}")
         bound = inspect.signature(method).bind(on, **arguments)
         await method(*bound.args, **bound.kwargs)
         key = f"{name} {arguments['ctid']}" if "ctid" in arguments else name
@@ -149,7 +156,12 @@ class Faults:
             await self._lab.lxc_box(ctid).take_port(on)
         elif on and ctid not in self._listeners:
             port = self._lab.ports.server(self._lab.slot(ctid))
-            self._listeners[ctid] = await asyncio.start_server(_stranger, "127.0.0.1", port)
+            try:
+                self._listeners[ctid] = await asyncio.start_server(_stranger, "127.0.0.1", port)
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+                raise ValueError(f"port {port} of container {ctid} is in use: its own server runs there") from error
         elif not on and ctid in self._listeners:
             self._listeners.pop(ctid).close()
 

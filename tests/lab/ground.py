@@ -245,7 +245,7 @@ class Lab:
 
     def fault(self, name: str, on: bool = True, **arguments: Any) -> None:
         """Switch a fault; tests.lab.faults lists them with their arguments."""
-        self._ask({"do": "fault", "name": name, "on": on, "arguments": arguments})
+        self._ask({"do": "fault", "name": name, "on": on, "arguments": arguments}, tries=("invoke lab.fault",))
 
     def gpu(self, **changes: Any) -> dict[str, Any]:
         """Replace keys of gpu.json (see tests.lab.gpus.Gpus) and return all of it."""
@@ -285,16 +285,16 @@ class Lab:
         if answer["status"]:
             raise UsageError(answer["stderr"].strip(), where=("lab", f"ct{ctid}", verb))
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any], tries: tuple[str, ...] = ()) -> dict[str, Any]:
         try:
             answer = control.ask(self.layout.control, request)
         except TimeoutError as error:
-            tries = ("invoke lab.down", self._log())
-            raise UnreachableError("the lab does not answer", where=("lab",), tries=tries) from error
+            ways = ("invoke lab.down", self._log())
+            raise UnreachableError("the lab does not answer", where=("lab",), tries=ways) from error
         except OSError as error:
             raise UnreachableError("the lab is not up", where=("lab",), tries=("invoke lab.up",)) from error
         if "error" in answer:
-            raise UsageError(str(answer["error"]), where=("lab",))
+            raise UsageError(str(answer["error"]), where=("lab",), tries=tries)
         return answer
 
 

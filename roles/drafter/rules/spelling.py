@@ -20,6 +20,12 @@ _NESTED = (
     *("selector_rank", "selector_top_k", "markov_rank", "projector_type", "shift_label", "attention_sink_bias"),
     *("attention_value_scale",),
 )
+_ELSEWHERE = (
+    *("eagle_aux_hidden_state_layer_ids", "aux_hidden_state_layer_ids", "transformer_layer_config", "n_predict"),
+    *("speculators_model_type", "speculators_config", "norm_before_residual", "eagle_config"),
+)
+"""Keys of other layouts and methods at top level."""
+
 _ALIKE = 0.85
 """As difflib counts it: one letter that is missing, doubled or wrong in a name of this length."""
 
@@ -35,6 +41,22 @@ def a_key_that_nobody_reads(evidence: Evidence) -> Iterator[Finding]:
             if near:
                 message = f"no engine reads it; {near[0]} is what engines read"
                 yield warning(f"{prefix}{key}", message, f"call it {near[0]}", near[0])
+
+
+def is_read(place: str) -> bool:
+    """Whether a dotted key of a config is one that engines read; of what lies deeper, only where it begins is known."""
+    first, _, rest = place.partition(".")
+    if first == "dflash_config" and rest:
+        return rest.partition(".")[0] in _NESTED
+    return first in _TOP or first in _ELSEWHERE
+
+
+def nearest(place: str) -> str | None:
+    """The dotted key that was most likely meant by one that is not read; None where none is alike."""
+    nested = {name: f"dflash_config.{name}" for name in _NESTED}
+    known = nested if place.startswith("dflash_config.") else {**nested, **{name: name for name in _TOP}}
+    near = difflib.get_close_matches(place.removeprefix("dflash_config."), known, 1, _ALIKE)
+    return known[near[0]] if near else None
 
 
 RULES = (a_key_that_nobody_reads,)

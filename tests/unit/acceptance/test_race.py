@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roles.acceptance.race import Beaten, Runner, beaten_values, beats, close, ranked, why_not
+from roles.acceptance.race import Beaten, Runner, beaten_values, beats, close, favourites, ranked, why_not
 from roles.acceptance.window import PromptWindow
 from tests.unit.acceptance.simulate import RIGHT_K15, prompts_that_differ, windows
 
@@ -52,6 +52,14 @@ def test_of_those_that_are_level_the_one_with_the_fewest_doubts_is_first() -> No
     assert ranked([worse, shorter, longer], CONFIDENCE) == [longer, shorter, worse]
     doubtful = replace(longer, doubts=1)
     assert ranked([worse, shorter, doubtful], CONFIDENCE) == [shorter, doubtful, worse]
+
+
+def test_place_is_shared_by_those_that_neither_rounds_nor_doubts_tell_apart() -> None:
+    same, worse = (runner("70"), runner("71")), runner("64", rates=WRONG_MASK)
+    assert favourites([worse, *same], CONFIDENCE) == list(same)
+    assert favourites([replace(same[0], doubts=1), worse, same[1]], CONFIDENCE) == [same[1]]
+    assert favourites([worse, same[0], replace(same[1], failure="died")], CONFIDENCE) == [same[0]]
+    assert favourites([replace(worse, failure="died")], CONFIDENCE) == []
 
 
 def test_no_doubt_outweighs_what_was_measured() -> None:

@@ -75,7 +75,8 @@ def test_pointer_in_place_of_weights_is_said(folders: tuple[Path, Path]) -> None
 def test_path_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as told:
         local.read(tmp_path / "gone")
-    assert str(told.value) == f"{tmp_path / 'gone'}: No such file or directory"
+    assert told.value.what == f"{tmp_path / 'gone'}: No such file or directory"
+    assert "invoke drafter config.json" in told.value.tries
 
 
 class Counting:

@@ -1,6 +1,7 @@
 """The lab.* tasks: what a person types, what is said where, and the exit code."""
 
 import json
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,31 @@ def test_a_wrong_fault_is_a_usage_error_without_a_traceback(lab: Lab, typed: Typ
     code, out, err = typed("lab.fault", "--name", "earthquake", "--folder", str(lab.layout.folder))
     assert (code, out) == (2, "")
     assert "no fault is called earthquake" in err
+    assert "invoke lab.fault" in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--name", "gpu-lst"), "did you mean gpu-lost?"),
+        (("--name", "gpu-lost", "--ctid", "999"), "gpu-lost takes --set index=..., not ctid"),
+        (("--name", "quorum-lost", "--set", "a=1"), "quorum-lost takes no argument, not a"),
+    ],
+)
+def test_a_fault_that_is_nearly_right_is_put_right(lab: Lab, typed: Typed, words: tuple[str, ...], says: str) -> None:
+    code, out, err = typed("lab.fault", *words, "--folder", str(lab.layout.folder))
+    assert (code, out) == (2, "")
+    assert says in " ".join(err.split())
+
+
+def test_a_port_that_is_in_use_is_said_in_words(shared: Lab, typed: Typed) -> None:
+    port = shared.status()["containers"]["ct129"]["server_port"]
+    with socket.create_server(("127.0.0.1", port)):
+        words = ("--name", "port-taken", "--ctid", "129", "--folder", str(shared.layout.folder))
+        code, _, err = typed("lab.fault", *words)
+    assert code == 2
+    assert f"port {port} of container 129 is in use" in " ".join(err.split())
 
 
 def test_what_needs_a_lab_says_how_to_get_one(tmp_path: Path, typed: Typed) -> None:

@@ -83,6 +83,26 @@ def test_wrong_usage_ends_with_2(
     assert says in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"\x89PNG", "is not JSON: it is no text"),
+        (b"{", "is not JSON: Expecting"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b"[]", "no JSON object"),
+    ],
+)
+def test_drafter_config_that_cannot_be_read_says_what_is_wanted(
+    content: bytes, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "c.json").write_bytes(content)
+    assert drafter(Options(path=RIGHT.path, drafter_config=str(tmp_path / "c.json"))) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert says in said
+    assert "Try: --drafter-config FILE" in said
+    assert "codec" not in said
+
+
 def test_two_forms_of_one_answer_are_wrong_usage() -> None:
     assert drafter(RIGHT, as_json=True, as_sarif=True) == 2
 

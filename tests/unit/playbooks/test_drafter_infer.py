@@ -59,4 +59,6 @@ def test_folder_without_weights_is_wrong_usage(
 ) -> None:
     for path, says in ((tmp_path, "no readable weights"), (tmp_path / "gone", "is no folder")):
         assert run(Options(path=str(path)), as_json=False) == 2
-        assert says in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert says in said
+        assert "Try:" in said

@@ -1,6 +1,7 @@
 """What a search keeps between two starts, what it says it costs, and how it tells its end."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from roles.drafter.vary import combinations, read
 CANDIDATES = combinations(read(["mask_token_id=70,63,64", "target_layer_ids=[1];[2]"], {}))
 GOOD = tuple(PromptWindow(f"p{i}", Window(8, 14, 40, (7, 5, 2, 0, 0), 5)) for i in range(7))
 BAD = tuple(PromptWindow(f"p{i}", Window(8, 1, 40, (1, 0, 0, 0, 0), 5)) for i in range(7))
+
+WORSE = tuple(PromptWindow(f"p{i}", Window(8, 4, 40, (4, 0, 0, 0, 0), 5)) for i in range(7))
 
 
 def outcome(*measured: tuple[PromptWindow, ...] | str, **more: object) -> SearchOutcome:
@@ -62,15 +65,36 @@ def test_cost_is_restarts_times_the_time_of_a_start() -> None:
 
 
 def test_ranking_says_who_won_who_lost_and_what_was_not_tried() -> None:
-    told = outcome(GOOD, BAD, "died at the first request", GOOD).render()
+    told = outcome(GOOD, BAD, "died at the first request", WORSE).render()
     lines = told.splitlines()
     assert lines[0] == "search · ct129 · 4 of 6 candidates measured"
     assert "mask_token_id 70, target_layer_ids [1]" in lines[1]
-    assert "best, by a hair" in lines[1]
-    assert "cannot be told from the best" in lines[2]
+    assert lines[1].endswith("  best")
+    assert "beaten" in lines[2]
     assert "beaten" in lines[3]
     assert "failed: died at the first request" in lines[4]
     assert "not tried: mask_token_id 70 beat 63 with all else equal" in told
+
+
+def test_candidates_that_cannot_be_told_apart_have_no_best() -> None:
+    ended = outcome(GOOD, BAD, "died", GOOD, in_service="reverted to r, which answers")
+    lines = ended.render().splitlines()
+    assert ended.best is None
+    assert ended.exit_code == 4
+    assert [line.split("  ")[-1] for line in lines[1:3]] == ["cannot be told from the others at the top"] * 2
+    assert "2 candidates cannot be told apart: none of them is kept" in lines[-3]
+    assert "reverted to r, which answers" in lines[-2]
+    assert "--rounds" in lines[-1]
+    assert "inventory" not in ended.render()
+    assert ended.as_json()["level"] == [CANDIDATES[0].label, CANDIDATES[3].label]
+
+
+def test_what_the_check_says_settles_what_rounds_do_not() -> None:
+    doubtful = replace(outcome(GOOD).runners[0], choice=CANDIDATES[3].choice, doubts=1)
+    ended = replace(outcome(GOOD), runners=(doubtful, *outcome(GOOD).runners))
+    assert ended.best is CANDIDATES[0]
+    assert "best, by what the check says against the others" in ended.render()
+    assert "cannot be told from the best in so few rounds" in ended.render()
 
 
 def test_without_one_that_could_be_measured_there_is_no_best() -> None:
