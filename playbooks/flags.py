@@ -44,10 +44,10 @@ def json_object(flag: str, path: str) -> dict[str, JsonValue]:
         value: JsonValue = json.loads(Path(path).read_bytes())
     except OSError as error:
         raise UsageError(f"--{flag}: {path}: {error.strerror}", tries=tries) from error
-    except json.JSONDecodeError as error:
-        raise UsageError(f"--{flag}: {path} is not JSON: {error}", tries=tries) from error
-    except (UnicodeDecodeError, RecursionError) as error:
-        why = "it is no text" if isinstance(error, UnicodeDecodeError) else "it is nested too deeply"
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--{flag}: {path} is not JSON: it is no text", tries=tries) from error
+    except (ValueError, RecursionError) as error:  # ValueError also for a number of more digits than Python reads
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
         raise UsageError(f"--{flag}: {path} is not JSON: {why}", tries=tries) from error
     if not isinstance(value, dict):
         raise UsageError(f"--{flag}: {path} holds no JSON object", tries=tries)

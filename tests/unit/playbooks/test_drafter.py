@@ -90,6 +90,7 @@ def test_wrong_usage_ends_with_2(
         (b"{", "is not JSON: Expecting"),
         (b"[" * 100_000, "nested too deeply"),
         (b"[]", "no JSON object"),
+        (b"1" * 5000, "is not JSON: Exceeds the limit"),
     ],
 )
 def test_drafter_config_that_cannot_be_read_says_what_is_wanted(
