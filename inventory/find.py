@@ -35,7 +35,9 @@ def find(explicit: str | None, checkout: Path, environ: Mapping[str, str] = os.e
         what = (
             f"{by} names {asked}, which is not a file" if path.exists() else f"{by} names {asked}, which is not there"
         )
-        raise UsageError(what, tries=[f"invoke inventory.check --inventory {OWN}", f"cp inventory/example.yml {OWN}"])
+        raise UsageError(
+            what, tries=[f"invoke inventory.check --inventory {OWN}", f"cp -n inventory/example.yml {OWN}"]
+        )
     for below in (OWN, LAB):
         if (checkout / below).is_file():
             return Found(checkout / below, is_lab=below == LAB)

@@ -14,7 +14,7 @@ DEEPEST = 40
 MOST_VALUES = 50_000
 """Values in one file after its aliases were followed: an alias bomb ends here."""
 
-_BEGIN = ("cp inventory/example.yml inventory/hosts.yml", "invoke inventory.check --inventory inventory/hosts.yml")
+_BEGIN = ("invoke inventory.check --inventory FILE.yml", "cp -n inventory/example.yml inventory/hosts.yml")
 
 
 def read(path: Path) -> Located:
