@@ -31,8 +31,9 @@ MEDIUM = {15: (0.8, 0.62, 0.48, 0.37, 0.28, 0.21, 0.16, 0.12, 0.09, 0.07, 0.05, 
 STEEP = {15: (0.75, 0.28, 0.05, 0.01, *[0.0] * 11)}
 HOPELESS = {15: (0.02, 0.005, 0.001, *[0.0] * 12)}
 
-NEARLY = 0.97
-"""Of the optimum's speed: the plateau's smallest number is taken, and a busy machine measures unevenly."""
+NEARLY = 0.93
+"""Of the optimum's speed: the plateau's smallest number is taken, and a busy machine measures unevenly. Within 3 % is what
+unit/tune/test_course.py holds it to, where the machine's noise is known."""
 
 
 @dataclass(frozen=True)
