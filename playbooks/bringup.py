@@ -73,9 +73,14 @@ def bring_up(
     way_back = f"the host goes back to {previous}" if previous else "the host stops the server"
     if previous == manifest.id:  # a rollback from something that was never promoted
         way_back = "the host starts it anew"
-    site.if_interrupted = (
-        f"release {manifest.id} is in service, not confirmed: {way_back} by itself within {within_s:.0f} s"
+    unconfirmed = f"not confirmed: {way_back} by itself within {within_s:.0f} s"
+    site.if_interrupted = f"release {manifest.id} was being switched to, its server does not answer yet, {unconfirmed}"
+    site.tries_if_interrupted = (
+        f"invoke deploy --host {site.name}   (judges the release anew, without waiting for that)",
+        *((f"invoke rollback --host {site.name}   (goes back now)",) if previous else ()),
     )
+    if previous == manifest.id:
+        site.tries_if_interrupted = (f"invoke rollback --host {site.name} --to {previous}",)
     gate: GateResult | None = None
     started = trial.started if trial else None
     try:
@@ -88,6 +93,7 @@ def bring_up(
         with site.endpoint() as endpoint:
             if trial is None:
                 first_answer(site, endpoint, started)
+            site.if_interrupted = f"release {manifest.id} is in service, {unconfirmed}"
             if manifest.drafter is not None:
                 gate = measure(site, endpoint, started, manifest, baseline, gpu, host.gate)
                 site.shell.write(
@@ -107,11 +113,11 @@ def bring_up(
             error.why = (*error.why, f"Its gate said pass. Unless it is confirmed after all, {way_back} by itself.")
             error.tries = (f"invoke status --host {site.name}", f"invoke deploy --host {site.name}")
             raise
-        site.if_interrupted = f"release {manifest.id} is promoted"
+        site.if_interrupted, site.tries_if_interrupted = f"release {manifest.id} is promoted", ()
         return Arrival(manifest.id, "promoted", gate, started, previous)
     if outcome == "inconclusive" and host.gate.inconclusive == "keep":
         control.keep(nonce)
-        site.if_interrupted = f"release {manifest.id} is in service, not promoted"
+        site.if_interrupted, site.tries_if_interrupted = f"release {manifest.id} is in service, not promoted", ()
         return Arrival(manifest.id, "kept", gate, started, previous)
     back = go_back(site, nonce, previous, before, f"gate: {outcome}")
     return Arrival(manifest.id, "reverted" if previous else "withdrawn", gate, started, previous, back)
@@ -127,6 +133,7 @@ def confirm_within_s(host: Host) -> float:
 def go_back(site: Site, nonce: str, previous: str | None, before: ReleaseFacts, why: str) -> str:
     """Revert, and verify what was reverted to. Returns the sentence that says what is in service now."""
     site.if_interrupted = "the host is going back to the release before"
+    site.tries_if_interrupted = (f"invoke status --host {site.name}",)
     with site.talk.work("release", f"go back to {previous or 'nothing'}") as work:
         offset = site.control.revert(nonce, why)
         if offset is None:

@@ -1,22 +1,20 @@
 """What every verb that changes a host does around its work: the lock, the audit, and the answer."""
 
 import contextlib
-import os
-import platform
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
 from rich.console import RenderableType
 
 from inventory.errors import ExitCode, SpecrailError
 from playbooks.bringup import Arrival
 from playbooks.desired import who
+from playbooks.owner import alive, owner_of
 from playbooks.site import Site
 from roles.acceptance.text import as_text
 from roles.release.audit import Entry, append
-from roles.release.lock import LEASE_S, Lock, Owner
+from roles.release.lock import LEASE_S, Lock
 from roles.step import Step
 
 _GOODBYE_S = 5
@@ -98,15 +96,7 @@ class DeployOutcome:
 @contextlib.contextmanager
 def locked(site: Site) -> Iterator[None]:
     """Hold the host's lock. Raises LockedError when somebody else has it."""
-    owner = Owner(
-        who=who().partition("@")[0],
-        controller=platform.node(),
-        controller_boot=_boot_id(),
-        pid=os.getpid(),
-        operation=site.operation,
-        verb=site.verb,
-    )
-    lock = Lock(site.shell, site.layout, owner, _alive)
+    lock = Lock(site.shell, site.layout, owner_of(site), alive)
     try:
         with lock:
             if lock.taken_over:
@@ -140,20 +130,3 @@ def _entry(site: Site, event: str, release: str | None, steps: tuple[str, ...] =
 def _try_to_append(site: Site, entry: Entry) -> None:
     with contextlib.suppress(SpecrailError):  # what went wrong matters more than that it could not be written down
         append(site.shell, site.layout, entry, timeout_s=_GOODBYE_S)
-
-
-def _boot_id() -> str:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -11,13 +11,12 @@ from rich.console import Console, RenderableType
 
 from inventory.errors import SpecrailError
 from inventory.load import Inventory, find, load
+from playbooks.endings import exit_code
 from playbooks.outcome import Outcome
 from playbooks.site import Site
 from playbooks.talk import Talk
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
 
 
 def run_verb(
@@ -33,8 +32,8 @@ def run_verb(
     """Do `action` for each host, one after the other. Returns the exit code.
 
     stdout gets the answers (or one JSON document), stderr the talk. A failure ends the row unless stop_at_failure is
-    false; the exit code is that of the first host that failed. `document` makes another document than the usual one of
-    the hosts' answers.
+    false, an interruption always, and those whose turn did not come are named; the exit code is that of the first host
+    that failed. `document` makes another document than the usual one of the hosts' answers.
     """
     out, err = plain_console(sys.stdout), plain_console(sys.stderr)
     answers: list[dict[str, object]] = []
@@ -44,7 +43,7 @@ def run_verb(
         selected = wanted.select(hosts)
     except SpecrailError as error:
         return report(error, err, as_json=as_json, verb=verb)
-    for resolved in selected:
+    for begun, resolved in enumerate(selected, 1):
         with Site(resolved, verb=verb, checkout=CHECKOUT, talk_to=err) as site:
             try:
                 outcome = action(site)
@@ -54,16 +53,22 @@ def run_verb(
                 answers.append({"host": resolved.name, **error.as_json()})
                 code = code or int(error.exit_code)
             except KeyboardInterrupt:
-                _say(err, f"{verb} {resolved.name}: interrupted; {site.if_interrupted}")
-                answers.append({"host": resolved.name, "error": "Interrupted", "exit_code": INTERRUPTED})
-                code = INTERRUPTED
-                break
+                told = SpecrailError(
+                    f"interrupted; {site.if_interrupted}",
+                    where=[f"{verb} {resolved.name}"],
+                    tries=site.tries_if_interrupted,
+                )
+                _say(err, str(told))
+                code = exit_code()
+                answers.append({"host": resolved.name, **told.as_json(), "error": "Interrupted", "exit_code": code})
+                stop_at_failure = True
             else:
                 answers.append({"host": resolved.name, **outcome.as_json(), "exit_code": int(outcome.exit_code)})
                 if not as_json:
                     _answer(out, outcome.render())
                 code = code or int(outcome.exit_code)
         if code and stop_at_failure:
+            answers += [_not_begun(f"{verb} {later.name}", later.name, err) for later in selected[begun:]]
             break
     if as_json:
         print_json(document(answers) if document else {"verb": verb, "exit_code": code, "hosts": answers})
@@ -89,6 +94,12 @@ def report(error: SpecrailError, err: Console, *, as_json: bool, verb: str) -> i
 def print_json(document: dict[str, object]) -> None:
     """One JSON document on stdout."""
     sys.stdout.write(json.dumps(document, indent=2, default=str) + "\n")
+
+
+def _not_begun(where: str, host: str, err: Console) -> dict[str, object]:
+    told = SpecrailError("not begun: an earlier host's end was the row's end", where=[where])
+    _say(err, str(told))
+    return {"host": host, **told.as_json(), "error": "NotBegun", "exit_code": None}
 
 
 def _answer(out: Console, rendered: RenderableType) -> None:

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import JsonValue
 from rich.console import RenderableType
 
-from inventory.errors import EngineError, ExitCode, PreflightError, SpecrailError, UsageError
+from inventory.errors import EngineError, ExitCode, PreflightError, SpecrailError, UnreachableError, UsageError
 from playbooks import build, container
 from playbooks.bringup import bring_up
 from playbooks.changing import DeployOutcome, locked, record
@@ -62,7 +62,8 @@ class PlanOutcome:
         count = sum(step.changes for step in self.steps)
         if not count:
             return f"{self.host}: nothing to do"
-        return f"{self.host}: {count} steps, nothing was changed; to carry them out: invoke deploy --host {self.host}"
+        steps = "1 step" if count == 1 else f"{count} steps"
+        return f"{self.host}: {steps}, nothing was changed; to carry them out: invoke deploy --host {self.host}"
 
 
 def run(site: Site, options: Options) -> DeployOutcome | PlanOutcome:
@@ -90,14 +91,22 @@ def run(site: Site, options: Options) -> DeployOutcome | PlanOutcome:
         container.apply(site, outside)
         wait_for_ssh(site)
         outside = replace(outside, steps=(), reshapes=False)
-    with locked(site), record(site, None, tuple(step.summary for step in steps if step.changes)):
-        container.apply(site, outside)
-        if outside.reshapes:
-            wait_for_ssh(site)
-        if inside is None or seen is None or _moved_on(site, seen):
-            seen = survey(site)
-            inside = plan_inside(site, seen, options)
-        return _carry_out(site, seen, inside, steps, notes)
+    try:
+        with locked(site), record(site, None, tuple(step.summary for step in steps if step.changes)):
+            if seen and seen.release.current:
+                site.if_interrupted = f"nothing was switched: {seen.release.current} is in service as before"
+            container.apply(site, outside)
+            if outside.reshapes:
+                wait_for_ssh(site)
+            if inside is None or seen is None or _moved_on(site, seen):
+                seen = survey(site)
+                inside = plan_inside(site, seen, options)
+            return _carry_out(site, seen, inside, steps, notes)
+    except UnreachableError as error:
+        if not error.tries:  # else it is told already what becomes of the host
+            error.why = (*error.why, f"What is left: {site.if_interrupted}.")
+            error.tries = (f"invoke deploy --host {site.name}   (again, when the host is back)",)
+        raise
 
 
 def _foresee(site: Site, outside: Outside, seen: Survey, options: Options) -> Inside | None:

@@ -206,12 +206,15 @@ def _release_step(site: Site, seen: Survey, want: Wanted, running: Release | Non
     if settled and manifest is not None and manifest.digest == want.digest and secrets_same and release.control_sha:
         return nothing("release", f"release {release.current} is as wanted, promoted and passed its gate")
     what = f"{site.host.model.served_name}, {_drafter_words(site)}"
+    never = "what is current was never promoted"
+    if release.pending:
+        never += f"; the host {release.pending.in_words(release.now)}"
     return Step(
         role="release",
         action="activate",
         summary=f"write a release of {what}; switch to it; keep it if it passes its gate",
         diff=tuple(_differences(manifest, want, secrets_same=secrets_same)) if manifest else (),
-        note=None if settled or release.current is None else "what is current was never promoted",
+        note=None if settled or release.current is None else never,
     )
 
 

@@ -48,5 +48,11 @@ def check(inventory: str | None, *, as_json: bool) -> int:
             {"verb": "inventory.check", "exit_code": 0, "hosts": sorted(found.hosts), "groups": sorted(found.groups)}
         )
     else:
-        sys.stdout.write(f"{len(found.hosts)} hosts, {len(found.groups)} groups: nothing is wrong\n")
+        sys.stdout.write(
+            f"{_count(len(found.hosts), 'host')}, {_count(len(found.groups), 'group')}: nothing is wrong\n"
+        )
     return 0
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

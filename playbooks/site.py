@@ -30,7 +30,8 @@ STATE_VARIABLE = "SPECRAIL_STATE"
 class Site:
     """A host, its node, and how to talk to both and about both. Leaving it hangs up.
 
-    if_interrupted says what a Ctrl-C at this moment leaves behind; playbooks keep it true.
+    if_interrupted says what a Ctrl-C at this moment leaves behind, tries_if_interrupted which commands help then;
+    playbooks keep both true.
     drafter_flags are what a look at the same drafter's config must be told, because the inventory does not say it.
     """
 
@@ -42,6 +43,7 @@ class Site:
         self.redactor = Redactor()
         self.talk = Talk(talk_to, self.redactor)
         self.if_interrupted = "nothing was changed"
+        self.tries_if_interrupted: tuple[str, ...] = ()
         self.drafter_flags: tuple[str, ...] = ()
 
     def __enter__(self) -> "Site":

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from inventory.errors import ExitCode, SpecrailError
 from inventory.ssh.ask import ask
+from playbooks.owner import alive, owner_of
 from playbooks.reach import get_in
 from playbooks.site import Site
 from playbooks.survey import release_questions, releases_of
@@ -16,7 +17,8 @@ from playbooks.verify import health
 from roles.gpu import facts as gpu_facts
 from roles.gpu.facts import GpuFacts
 from roles.release import audit
-from roles.release.facts import Pending, ReleaseFacts
+from roles.release.facts import ReleaseFacts
+from roles.release.lock import stale_reason
 from roles.server.health import Health
 
 _AUDIT_LINES = 3
@@ -24,7 +26,7 @@ _AUDIT_LINES = 3
 
 @dataclass(frozen=True)
 class StatusOutcome:
-    """One look at a host. gpu_driver_node: the node's kernel module as the container sees it."""
+    """One look at a host. lock_is_stale: why the lock on it holds nobody up, None while somebody may be at work."""
 
     host: str
     release: ReleaseFacts
@@ -32,6 +34,7 @@ class StatusOutcome:
     gpu: GpuFacts
     gpus_wanted: bool
     last: Sequence[Mapping[str, object]]
+    lock_is_stale: str | None = None
 
     @property
     def exit_code(self) -> ExitCode:
@@ -53,7 +56,7 @@ class StatusOutcome:
                 "version": self.health.version,
                 "detail": self.health.detail,
             },
-            "lock": dict(release.lock) if release.lock is not None else None,
+            "lock": {**release.lock, "stale": self.lock_is_stale} if release.lock is not None else None,
             "free_bytes": release.free_bytes,
             "gpus": [vars(gpu) for gpu in self.gpu.gpus],
             "driver": {"kernel_module": self.gpu.kernel_module, "userland": list(self.gpu.userland)},
@@ -63,11 +66,12 @@ class StatusOutcome:
     def render(self) -> RenderableType:
         """One row a fact."""
         grid = Table.grid(padding=(0, 2, 0, 0))
-        for label, text in self._rows():
+        for label, text in self.rows():
             grid.add_row(Text(label, no_wrap=True), Text(text))
         return grid
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> list[tuple[str, str]]:
+        """Label and text, in the order in which they are told."""
         release, server = self.release, self.health
         rows = [(self.host, self._server())]
         current = release.release(release.current)
@@ -81,15 +85,13 @@ class StatusOutcome:
             gate = current.outcome if current else None
             rows.append(("gate", gate or "has not run"))
         else:
-            rows.append(("current", f"nothing is deployed: invoke deploy --host {self.host}"))
-        rows.append(("promoted", "the same" if release.promoted == release.current else release.promoted or "none"))
+            rows.append(("current", "nothing is deployed"))
+        same = release.promoted and release.promoted == release.current
+        rows.append(("promoted", "the same" if same else release.promoted or "none"))
         if release.pending:
-            rows.append(("pending", _pending(release.pending, release.now)))
+            rows.append(("pending", release.pending.in_words(release.now)))
         if release.lock is not None:
-            lock = release.lock
-            expires = lock.get("expires")
-            left = f", lease ends in {expires - release.now} s" if isinstance(expires, int) else ""
-            rows.append(("locked", f"by {lock.get('who')} at {lock.get('controller')}: {lock.get('verb')}{left}"))
+            rows.append(("locked", self._locked(release.lock)))
         if self.gpus_wanted:
             rows += self._gpu_rows()
         if release.free_bytes is not None:
@@ -98,9 +100,18 @@ class StatusOutcome:
             rows.append(
                 ("audit", " ".join(str(entry.get(key) or "") for key in ("at", "event", "verb", "release")).strip())
             )
-        if server.detail and not server.serves:
+        if release.current is None:
+            rows.append(("next", f"invoke deploy --host {self.host}"))
+        elif server.detail and not server.serves:
             rows.append(("next", f"invoke logs --host {self.host}"))
         return rows
+
+    def _locked(self, lock: Mapping[str, object]) -> str:
+        words = f"by {lock.get('who')} at {lock.get('controller')}: {lock.get('verb')}"
+        if self.lock_is_stale:
+            return f"{words}; {self.lock_is_stale}: the next deploy takes over"
+        expires = lock.get("expires")
+        return f"{words}, lease ends in {expires - self.release.now} s" if isinstance(expires, int) else words
 
     def _server(self) -> str:
         if self.health.serves:
@@ -116,13 +127,6 @@ class StatusOutcome:
             f"{gpu.index} {gpu.name}, {gpu.memory_used_mib or 0} of {gpu.memory_total_mib} MiB" for gpu in self.gpu.gpus
         ]
         return [("gpu", name) for name in names] + [("driver", self.gpu.kernel_module or "not loaded")]
-
-
-def _pending(pending: Pending, now: int) -> str:
-    left, back_to = pending.deadline - now, pending.previous or "nothing"
-    if left > 0:
-        return f"goes back to {back_to} in {left} s unless confirmed"
-    return f"should have gone back to {back_to} {-left} s ago; the next start of the server does, and so does a deploy"
 
 
 def run(site: Site) -> StatusOutcome:
@@ -148,4 +152,9 @@ def run(site: Site) -> StatusOutcome:
         gpu=gpu_facts.parse(answers["gpu"].text),
         gpus_wanted=bool(site.host.container.gpus.indices),
         last=audit.parse(answers["audit"].text),
+        lock_is_stale=stale_reason(
+            release.lock, now=release.now, boot_id=release.boot_id, me=owner_of(site), alive=alive
+        )
+        if release.lock is not None
+        else None,
     )

@@ -77,7 +77,7 @@ def gpu_record(facts: GpuFacts) -> tuple[str | None, str | None]:
 
 def release_questions(site: Site) -> dict[str, str]:
     """What to ask for `releases_of`."""
-    return release_facts_of.questions(site.layout, site.host.server.port, site.host.paths.procfs)
+    return release_facts_of.questions(site.layout, site.host.server.port)
 
 
 def releases_of(site: Site, answers: Mapping[str, Answer]) -> ReleaseFacts:

@@ -15,7 +15,8 @@ from rich.console import Console
 
 from inventory.errors import ExitCode, SpecrailError, UsageError
 from inventory.resolve import ResolvedHost
-from playbooks.cli import CHECKOUT, INTERRUPTED, open_inventory, plain_console, print_json, report
+from playbooks.cli import CHECKOUT, open_inventory, plain_console, print_json, report
+from playbooks.endings import exit_code
 from playbooks.flags import whole_number
 from playbooks.site import Site
 from playbooks.watch_look import Look, line_of, look_at
@@ -54,7 +55,7 @@ def run(hosts: Sequence[str], inventory: str | None, options: Options, *, as_jso
         return report(error, err, as_json=as_json, verb="watch")
     except KeyboardInterrupt:
         err.print(f"watch: interrupted; {_LEFT}", markup=False, highlight=False)
-    return INTERRUPTED
+    return exit_code()
 
 
 def _once(selected: Sequence[ResolvedHost], textfile: Path | None, *, as_json: bool, err: Console) -> int:

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from inventory.errors import CommandError, DeadlineExceeded
+from inventory.errors import CommandError, ConnectionLost, DeadlineExceeded
 from inventory.shell import Shell, command
 
 
@@ -27,8 +27,8 @@ def ask(shell: Shell, questions: Mapping[str, str], *, timeout_s: float = 30) ->
     """The answer to each question, in one exec request.
 
     A question runs in a subshell of its own with /dev/null as stdin: it may fail, exit, or be no valid sh at all.
-    Raises DeadlineExceeded that names the question which hangs, CommandError when answers are missing, and what
-    Shell.run raises.
+    Raises DeadlineExceeded that names the question which hangs, ConnectionLost that names them all, CommandError when
+    answers are missing, and what else Shell.run raises.
     """
     if not questions:
         return {}
@@ -41,6 +41,13 @@ def ask(shell: Shell, questions: Mapping[str, str], *, timeout_s: float = 30) ->
 
     try:
         result = shell.run(_script(questions.values(), nonce), timeout_s=timeout_s, check=False, on_line=see)
+    except ConnectionLost as error:
+        raise ConnectionLost(
+            f"the line broke while the host was asked for {', '.join(questions)}",
+            where=[shell.name],
+            why=["Questions change nothing there."],
+            tries=error.tries,
+        ) from error
     except DeadlineExceeded as error:
         hanging = list(questions)[min(answered, len(questions) - 1)]
         raise DeadlineExceeded(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from invoke import Exit, Task, task
 
+from playbooks.endings import exit_code, like_ctrl_c
+
 if TYPE_CHECKING:
     from playbooks.outcome import Outcome
     from playbooks.site import Site
@@ -45,16 +47,20 @@ def run_on_hosts(
 
 
 def verb(**options: Any) -> Callable[[Callable[..., None]], Task[Any]]:
-    """A task whose Ctrl-C is told and ends with 130 also in the first second, while its playbook is being loaded."""
+    """A task whose Ctrl-C is told and ends with 130 also in the first second, while its playbook is being loaded.
+
+    SIGTERM (143) and SIGHUP (129) do the same.
+    """
 
     def made(body: Callable[..., None]) -> Task[Any]:
         @functools.wraps(body)
         def run(*words: Any, **flags: Any) -> None:
-            try:
-                body(*words, **flags)
-            except KeyboardInterrupt:
-                sys.stderr.write(f"{options.get('name', body.__name__)}: interrupted\n")
-                raise Exit(code=130) from None
+            with like_ctrl_c():
+                try:
+                    body(*words, **flags)
+                except KeyboardInterrupt:
+                    sys.stderr.write(f"{options.get('name', body.__name__)}: interrupted\n")
+                    raise Exit(code=exit_code()) from None
 
         # Short flags would be given out by order: -i one thing here and another there, and -h no help.
         made_of: Task[Any] = task(**{"auto_shortflags": False, **options})(run)

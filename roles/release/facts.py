@@ -37,6 +37,15 @@ class Pending:
     previous: str | None
     deadline: int
 
+    def in_words(self, now: int) -> str:
+        """What the host will do by itself, or should have done."""
+        left, back_to = self.deadline - now, self.previous or "nothing"
+        if left > 0:
+            return f"goes back to {back_to} in {left} s unless confirmed"
+        return (
+            f"should have gone back to {back_to} {-left} s ago; the next start of the server does, and so does a deploy"
+        )
+
 
 @dataclass(frozen=True)
 class ReleaseFacts:
@@ -63,7 +72,7 @@ class ReleaseFacts:
         return next((candidate for candidate in self.releases if candidate.id == release), None)
 
 
-def questions(layout: Layout, port: int, procfs: str) -> dict[str, str]:
+def questions(layout: Layout, port: int) -> dict[str, str]:
     """What to ask a host; the answers go to `parse`. port in the answer is whether anything listens on it."""
     base = command(layout.base)
     return {
@@ -71,7 +80,7 @@ def questions(layout: Layout, port: int, procfs: str) -> dict[str, str]:
 say() {{ printf '%s=%s\\n' "$1" "$2"; }}
 sha() {{ [ ! -f "$1" ] || sha256sum <"$1" | cut -c1-64; }}
 say now "$(date +%s)"
-say boot "$(cat {command(procfs)}/sys/kernel/random/boot_id 2>/dev/null || cat /proc/sys/kernel/random/boot_id)"
+say boot "$(cat /proc/sys/kernel/random/boot_id)"
 [ -d /run/systemd/system ] && [ "$(cat /proc/1/comm)" = systemd ] && say systemd 1 || say systemd 0
 say current "$(readlink "$base/current" 2>/dev/null || :)"
 say promoted "$(readlink "$base/promoted" 2>/dev/null || :)"

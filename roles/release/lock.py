@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from types import TracebackType
 
-from inventory.errors import LockedError, SpecrailError
+from inventory.errors import ConnectionLost, LockedError, SpecrailError
 from inventory.shell import Shell, command
 from roles.release.layout import Layout
 
@@ -74,9 +74,13 @@ class Lock:
     def __enter__(self) -> "Lock":
         stale: str | None = None
         for _ in range(2):
-            result = self._shell.run(
-                _acquire(self._layout), stdin=f"{stale or ''}\n{self._details()}\n".encode(), check=True
-            )
+            wish = f"{stale or ''}\n{self._details()}\n".encode()
+            try:
+                result = self._shell.run(_acquire(self._layout), stdin=wish, check=True)
+            except ConnectionLost as error:
+                error.what = "the line broke while the host's lock was taken"
+                error.why = (f"If it was taken, it ends by itself within {LEASE_S} s.",)
+                raise
             verdict, _, rest = result.stdout.partition("\n")
             if verdict == "acquired":
                 self._heart.start()

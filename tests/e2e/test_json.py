@@ -111,13 +111,19 @@ def test_a_group_is_one_document_with_an_answer_a_host(person: Person, promoted:
 
 
 def test_an_interrupted_verb(person: Person, promoted: Seen) -> None:
-    bench = Command(("bench", "--host", HOST, "--max-tokens", "4000", "--json"), person.environment())
+    bench = Command(
+        ("bench", "--host", HOST, "--host", "ct130", "--max-tokens", "4000", "--json"), person.environment()
+    )
     bench.until(r"bench +(warm-up|1/)")
     bench.interrupt()
     ended = bench.end()
     document = json.loads(ended.out)
     assert ended.code == document["exit_code"] == 130
-    assert document["hosts"][0]["error"] == "Interrupted"
+    first, second = document["hosts"]
+    assert (first["error"], first["exit_code"]) == ("Interrupted", 130)
+    assert "nothing was changed" in first["what"]
+    assert (second["host"], second["error"], second["exit_code"]) == ("ct130", "NotBegun", None)
+    assert "ct130: not begun" in ended.err
 
 
 def test_the_schema_is_json_without_being_asked(person: Person) -> None:

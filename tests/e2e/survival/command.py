@@ -65,6 +65,11 @@ class Command:
         """Ctrl-C: SIGINT to the whole group."""
         os.killpg(self._process.pid, signal.SIGINT)
 
+    def terminate(self) -> None:
+        """What `timeout` does: SIGTERM to the process, and once more to its whole group."""
+        os.kill(self._process.pid, signal.SIGTERM)
+        os.killpg(self._process.pid, signal.SIGTERM)
+
     def kill(self) -> None:
         """SIGKILL to the whole group: the laptop is gone."""
         os.killpg(self._process.pid, signal.SIGKILL)

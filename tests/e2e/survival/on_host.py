@@ -170,6 +170,12 @@ class OnHost:
         with _flock(self.base / ".state"):
             yield
 
+    @contextlib.contextmanager
+    def held_lock(self) -> Iterator[None]:
+        """Nobody gets the host's lock while the context lasts, and everybody waits for it."""
+        with _flock(self.base / ".lock-guard"):
+            yield
+
 
 @contextlib.contextmanager
 def _flock(path: Path) -> Iterator[None]:

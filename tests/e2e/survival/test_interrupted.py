@@ -1,4 +1,4 @@
-"""Ctrl-C at any time: it says what is left behind, frees the lock, and the host decides about what was switched."""
+"""Ctrl-C or SIGTERM at any time: it says what is left behind, frees the lock, and the host decides about what was switched."""
 
 from tests.e2e.person import Said
 from tests.e2e.survival.command import Command
@@ -6,6 +6,7 @@ from tests.e2e.survival.ground import CTID, Ground, eventually
 from tests.e2e.survival.inventories import LONG_GATE, QUICK, STUCK_START
 
 INTERRUPTED = 130
+TERMINATED = 143
 
 
 def interrupted(command: Command) -> Said:
@@ -48,7 +49,10 @@ def test_while_the_server_starts_the_host_goes_back_by_itself(ground: Ground) ->
     before = ground.seen()
     deploy = ground.start("deploy", "--tokens", ground.other_tokens(), inventory=ground.inventory(STUCK_START))
     deploy.until("server +launch")
-    assert f"goes back to {before.promoted} by itself within 6 s" in interrupted(deploy).all
+    said = interrupted(deploy).all
+    assert f"goes back to {before.promoted} by itself within 6 s" in said
+    assert "its server does not answer yet" in said
+    assert "Try: invoke deploy --host ct129" in said
     ground.pends(previous=before.promoted)
     assert ground.seen().lock is None
     ground.goes_back_to(before)
@@ -63,6 +67,25 @@ def test_during_the_gate_the_next_deploy_need_not_wait_for_the_host(ground: Grou
     ground.pends(previous=before.promoted)
     assert ground.seen().lock is None
     ground.converge(tokens)
+
+
+def test_sigterm_during_the_gate_is_a_ctrl_c_with_its_own_exit_code(ground: Ground) -> None:
+    before = ground.seen()
+    deploy = ground.start("deploy", "--tokens", ground.other_tokens(), inventory=ground.inventory(LONG_GATE))
+    deploy.until("gate +measure 1/")
+    deploy.terminate()
+    ended = deploy.end()
+    assert ended.code == TERMINATED, ended.all
+    assert "interrupted; release" in ended.all
+    assert "is in service, not confirmed" in ended.all
+    left = ground.pends(previous=before.promoted)
+    assert left.lock is None
+    assert left.events[-1] == "interrupted"
+    plan = ground.run("plan", "--tokens", "15")
+    assert f"the host goes back to {before.promoted} in" in plan.all
+    assert "invoke rollback --host ct129" in ended.all
+    assert ground.run("rollback").code == 0
+    assert (ground.seen().current, ground.seen().settled) == (before.promoted, True)
 
 
 def test_pressing_it_twice_is_no_worse_than_once(ground: Ground) -> None:

@@ -50,8 +50,10 @@ def test_what_is_promoted_stays_so_and_the_next_deploy_takes_over_at_once(ground
     deploy.kill()
     deploy.end()
     left = ground.rests(before.promoted)
+    status = ground.run("status").all if left.lock is not None else ""
     said = ground.converge(tokens).all
     if left.lock is not None:
+        assert f"its process ({deploy.pid}, on this machine) is gone: the next deploy takes over" in status
         assert f"its process ({deploy.pid}, on this machine) is gone" in said
     assert ground.seen().timers == ()
 

@@ -101,3 +101,20 @@ def test_a_line_that_breaks_after_the_switch_was_sent_is_no_reason_to_send_it_ag
     assert ended.code == UNREACHABLE, ended.all
     assert f"The host goes back to {before.promoted} by itself" in ended.all
     ground.goes_back_to(before)
+
+
+def test_before_the_switch_it_says_that_nothing_was_changed_and_what_to_do(ground: Ground) -> None:
+    before = ground.seen()
+    tokens = ground.other_tokens()
+    with ground.held_lock():
+        deploy = ground.start("deploy", "--tokens", tokens)
+        eventually(lambda: ground.runs(".lock-guard"), "the wish for the lock")
+        ground.lab.fault("ssh-down", ctid=CTID)
+        ended = deploy.end()
+    assert ended.code == UNREACHABLE, ended.all
+    assert "the line broke while the host's lock was taken" in ended.all
+    assert "nothing was changed" in ended.all
+    assert "Try: invoke deploy --host ct129" in ended.all
+    assert ground.seen().current == before.current
+    ground.lab.fault("ssh-down", on=False, ctid=CTID)
+    ground.converge(tokens)

@@ -50,7 +50,7 @@ class Host:
         return file.read_text() if file.exists() else ""
 
     def facts(self) -> facts.ReleaseFacts:
-        asked = facts.questions(self.layout, 9, "/proc")
+        asked = facts.questions(self.layout, 9)
         return facts.parse({name: self.shell.run(script, check=False).stdout for name, script in asked.items()})
 
     def audit(self) -> list[str]:

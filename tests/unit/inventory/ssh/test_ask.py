@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inventory.errors import CommandError, DeadlineExceeded
+from inventory.errors import CommandError, ConnectionLost, DeadlineExceeded
 from inventory.shell import command
 from inventory.ssh.ask import Answer, ask
+from inventory.ssh.posix import Output
 from inventory.ssh.shell import SshShell
 from tests.unit.inventory.ssh.here import Here
 
@@ -47,6 +48,17 @@ def test_a_question_that_hangs_is_bounded_and_named(shell: SshShell) -> None:
     assert caught.value.what == "gpus was not answered within 1 s"
     assert caught.value.where == ("ct129",)
     assert "sleep 20" in caught.value.why
+
+
+def test_a_line_that_breaks_is_told_without_our_own_script() -> None:
+    class Cut(Here):
+        def execute(self, script: str, **_: object) -> Output:
+            raise ConnectionLost(f"the line broke while `{script}` ran", where=["here"])
+
+    with pytest.raises(ConnectionLost) as caught:
+        ask(Cut(), {"host": "hostname", "gpus": "nvidia-smi"})
+    assert caught.value.what == "the line broke while the host was asked for host, gpus"
+    assert "printf" not in str(caught.value)
 
 
 def test_a_question_that_kills_the_shell_leaves_the_unanswered_ones_named() -> None:
