@@ -94,7 +94,7 @@ def run(site: Site, options: Options) -> DeployOutcome | PlanOutcome:
     try:
         with locked(site), record(site, None, tuple(step.summary for step in steps if step.changes)):
             if seen and seen.release.current:
-                site.if_interrupted = f"nothing was switched: {seen.release.current} is in service as before"
+                site.if_interrupted = f"nothing was changed: {seen.release.current} is in service as before"
             container.apply(site, outside)
             if outside.reshapes:
                 wait_for_ssh(site)
