@@ -1,6 +1,8 @@
 """What every verb is made of: its task, the flags that all have, and the way to its playbook."""
 
+import errno
 import functools
+import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -58,9 +60,16 @@ def verb(**options: Any) -> Callable[[Callable[..., None]], Task[Any]]:
             with like_ctrl_c():
                 try:
                     body(*words, **flags)
+                    sys.stdout.flush()
                 except KeyboardInterrupt:
                     sys.stderr.write(f"{options.get('name', body.__name__)}: interrupted\n")
                     raise Exit(code=exit_code()) from None
+                except OSError as error:
+                    if error.errno != errno.ENOSPC:
+                        raise
+                    sys.stderr.write(f"{options.get('name', body.__name__)}: not all was written: {error.strerror}\n")
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what stdout still holds would fail once more
+                    raise Exit(code=1) from None
 
         # Short flags would be given out by order: -i one thing here and another there, and -h no help.
         made_of: Task[Any] = task(**{"auto_shortflags": False, **options})(run)
