@@ -33,7 +33,7 @@ class Several(Argument):
             self._value = [*(self._value or []), value]
 
 
-class TakesSeveral(Task):  # type: ignore[type-arg]
+class TakesSeveral(Task[Any]):
     """A task whose flags in FLAGS are such ones, and whose words are those of its argument in WORDS."""
 
     def get_arguments(self, ignore_unknown_help: bool | None = None) -> list[Argument]:
