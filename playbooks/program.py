@@ -1,7 +1,9 @@
 """Invoke as `./run invoke` starts it: wrong usage ends with exit code 2 and the word that was meant."""
 
 import difflib
+import os
 import re
+import sys
 
 from invoke import Exit, ParseError, Program
 from invoke import __version__ as invoke_version
@@ -47,4 +49,7 @@ class VerbProgram(Program):
 program = VerbProgram(name="Invoke", binary="invoke", binary_names=["invoke", "inv"], version=invoke_version)
 
 if __name__ == "__main__":
-    program.run()
+    try:
+        program.run()
+    except BrokenPipeError:  # `| head` has read enough of a list; nobody is left to be told so
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

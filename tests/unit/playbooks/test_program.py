@@ -1,5 +1,8 @@
 """What is mistyped ends with exit code 2 and names what was meant."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,3 +28,12 @@ def test_the_word_that_was_meant_is_named(line: str, said: str, capsys: pytest.C
     assert ended.value.code == 2
     out, err = capsys.readouterr()
     assert (out, err[: len(said)]) == ("", said)
+
+
+def test_a_reader_who_has_read_enough_is_no_fault() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    line = [sys.executable, "-m", "playbooks.program", "--search-root", str(CHECKOUT), "--list"]
+    with os.fdopen(writing, "wb") as closed:
+        ended = subprocess.run(line, cwd=CHECKOUT, stdout=closed, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
